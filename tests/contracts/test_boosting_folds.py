@@ -10,8 +10,8 @@ import gapless
 from gapless import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from gapless._ground.threads import threads
 from gapless.losses import Logistic, Squared
-from gapless.models.boosting import folds as boosting_folds
-from gapless.models.boosting.folds import folds_of
+from gapless.models.boosting import refits as boosting_folds
+from gapless.models.boosting.refits import folds_of
 from gapless.models.boosting.rounds import Rounds
 
 FORM = {"max_iter": "cv", "max_leaf_nodes": 4, "min_samples_leaf": 3, "random_state": 0}
@@ -114,7 +114,7 @@ def test_rounds_are_chosen_again_for_unseen_rows_and_intervals(monkeypatch):
         calls.append(len(data.y))
         return choose(model, data, *rest)
 
-    monkeypatch.setattr("gapless.models.boosting._hist_boosting.choose_rounds", counted)
+    monkeypatch.setattr("gapless.models.boosting.hist_gradient_boosting.choose_rounds", counted)
     assert np.isfinite(model.generalization_.unseen)
     # From the 40 other rows of each of five parts, for the model and for each version of it.
     assert calls[:5] == [40] * 5 and set(calls) == {40} and len(calls) % 5 == 0

@@ -1,12 +1,12 @@
-"""The losses of boosting: by the names of scikit-learn, by those of gapless, or as instances."""
+"""The losses of boosting, by name or as instances, and the scores with which rows begin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ... import losses
 from ...losses import Loss
@@ -20,6 +20,7 @@ REGRESSION = {
     "absolute_error": losses.EpsilonInsensitive(0.0),
 }
 LOG_LOSS = "log_loss"
+EPS = np.finfo(float).eps
 # Where scikit-learn keeps its losses; and those, by the names of their classes.
 PEERS_HOME = "sklearn._loss."
 PEERS: dict[str, Callable[[Any], Loss]] = {
@@ -46,19 +47,6 @@ def ours(loss: Any) -> Any:
             "gapless.losses."
         )
     return PEERS[cls.__name__](loss)
-
-
-@dataclass(frozen=True)
-class MeanLoss:
-    """A loss that is called as scikit-learn's are; `closs` holds its parameters, as theirs does."""
-
-    closs: Loss
-
-    def __call__(self, y_true: Array, raw_prediction: Array, sample_weight: Any = None) -> float:
-        """The mean loss of rows, whose classes are given by their positions."""
-        y = targets_of(self.closs, np.asarray(y_true))
-        values = self.closs.value(y, np.asarray(raw_prediction, dtype=np.float64))
-        return float(np.average(values, weights=sample_weight))
 
 
 def regression_loss(loss: Any, quantile: float | None) -> Loss:
@@ -133,3 +121,39 @@ def best_start(loss: Loss, y: Array, weights: Array, scores: int) -> Array:
     if loss.task == "multiclass":
         return minimise_biases(loss, y, np.zeros((len(y), scores)), weights)
     return np.array([minimise_bias(loss, y, np.zeros(len(y)), weights)])
+
+
+def fitted_init(init: Any, data: Any) -> Any:
+    """A fitted copy of the estimator that scores begin with."""
+    model = clone(init)
+    X, y = data.F, data.given()
+    if not data.has_weights:
+        return model.fit(X, y)
+    message = f"The initial estimator {type(model).__name__} does not support sample weights."
+    try:
+        return model.fit(X, y, sample_weight=data.weights)
+    except TypeError as error:
+        if "unexpected keyword argument 'sample_weight'" in str(error):
+            raise ValueError(message) from error
+        raise
+    except ValueError as error:
+        # What a pipeline says of parameters without the name of a step.
+        if "stepname__parameter" in str(error):
+            raise ValueError(message) from error
+        raise
+
+
+def init_scores(model: Any, X: Any, loss: Loss) -> Array:
+    """What a fitted estimator predicts, as scores of the loss, (n, K)."""
+    if loss.task == "regression":
+        y = np.asarray(model.predict(X), dtype=np.float64)
+        return (y if loss.targets == "real" else np.log(np.maximum(y, EPS))).reshape(-1, 1)
+    p = np.clip(model.predict_proba(X), EPS, 1 - EPS)
+    if loss.task == "multiclass":
+        z = np.log(p)
+        return z - z.mean(axis=1, keepdims=True)
+    return (_log_odds(p[:, 1]) / _log_odds(loss.inverse_link(np.ones(1)))).reshape(-1, 1)
+
+
+def _log_odds(p: Array) -> Array:
+    return np.log(p / (1 - p))

@@ -46,8 +46,8 @@ from ...losses import Loss
 from ...unseen import JUDGED, Remembering, take_over
 from ..trees import PackedTrees, Tree, mean_of_model
 from .data import BoostingData, check_levels, with_weight
-from .held_out import BoostingFit, check_finished
 from .losses import best_start, check_targets, targets_of
+from .refits import BoostingFit, check_finished
 from .rounds import GrowthPlan, Rounds
 from .run import Drawing, Fitted, HeldOutRows, Judge, Run, add_rounds, boost, mean_loss, stages
 

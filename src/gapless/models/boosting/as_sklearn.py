@@ -1,0 +1,146 @@
+"""Boosting as scikit-learn shows it: for tools that read its models, such as SHAP, and in lines."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._ground.columns import Columns
+from ...losses import Loss
+from ..trees import Tree
+from .losses import targets_of
+from .run import Run
+
+Array = np.ndarray
+
+NODE = np.dtype(
+    [
+        ("value", np.float64),
+        ("count", np.uint32),
+        ("feature_idx", np.intp),
+        ("num_threshold", np.float64),
+        ("missing_go_to_left", np.uint8),
+        ("left", np.uint32),
+        ("right", np.uint32),
+        ("depth", np.uint32),
+        ("is_leaf", np.uint8),
+        ("is_categorical", np.uint8),
+        ("bitset_idx", np.uint32),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A tree, read as scikit-learn's TreePredictor is."""
+
+    tree: Tree
+
+    @property
+    def nodes(self) -> Array:
+        """The nodes as records."""
+        tree = self.tree
+        is_leaf = tree.children_left < 0
+        out = np.zeros(tree.node_count, dtype=NODE)
+        out["value"] = tree.value[:, 0, 0]
+        out["count"] = tree.n_node_samples
+        out["feature_idx"] = np.where(is_leaf, 0, tree.feature)
+        out["num_threshold"] = np.where(is_leaf, 0.0, tree.threshold)
+        out["missing_go_to_left"] = tree.missing_go_to_left
+        out["left"] = np.where(is_leaf, 0, tree.children_left)
+        out["right"] = np.where(is_leaf, 0, tree.children_right)
+        out["depth"] = tree.depths
+        out["is_leaf"] = is_leaf
+        out["is_categorical"] = np.diff(tree.category_start) > 0
+        out["bitset_idx"] = tree.category_start[:-1] // 8
+        return out
+
+    @property
+    def raw_left_cat_bitsets(self) -> Array:
+        """The levels that go left, eight words of bits for each split by a category."""
+        return self.tree.category_bits.reshape(-1, 8)
+
+    def get_n_leaf_nodes(self) -> int:
+        """The number of leaves."""
+        return self.tree.n_leaves
+
+    def get_max_depth(self) -> int:
+        """The largest number of questions that a row is asked."""
+        return self.tree.max_depth
+
+
+@dataclass(frozen=True, eq=False)
+class BinMapper:
+    """The bins of the training rows, read as scikit-learn's _BinMapper is."""
+
+    bin_thresholds_: Sequence[Array]
+    columns: Columns
+
+    @property
+    def n_bins_non_missing_(self) -> Array:
+        """For each column its number of bins, or of levels, without that of missing values."""
+        bins = np.array([len(own) + 1 for own in self.bin_thresholds_])
+        return np.where(self.columns.is_category, self.columns.count, bins).astype(np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """The names of the levels of all categories, read as those of an OrdinalEncoder."""
+
+    categories_: list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessor:
+    """The encoder where scikit-learn has it, in a ColumnTransformer."""
+
+    columns: Columns
+
+    @property
+    def named_transformers_(self) -> dict[str, Encoder]:
+        """The encoder by its name."""
+        levels = [own for own in self.columns.levels if own is not None]
+        return {"encoder": Encoder(levels)}
+
+
+@dataclass(frozen=True)
+class MeanLoss:
+    """A loss that is called as scikit-learn's are; `closs` holds its parameters, as theirs does."""
+
+    closs: Loss
+
+    def __call__(self, y_true: Array, raw_prediction: Array, sample_weight: Any = None) -> float:
+        """The mean loss of rows, whose classes are given by their positions."""
+        y = targets_of(self.closs, np.asarray(y_true))
+        values = self.closs.value(y, np.asarray(raw_prediction, dtype=np.float64))
+        return float(np.average(values, weights=sample_weight))
+
+
+class Report:
+    """Lines on standard output, as scikit-learn prints them with `verbose`."""
+
+    def __init__(self, model: Any):
+        self.model, self.began, self.first = model, time.monotonic(), 0
+        self.has_oob = model.subsample < 1
+        names = ["Train Loss", *(["OOB Improve"] if self.has_oob else []), "Remaining Time"]
+        print(" ".join([f"{'Iter':>10}", *(f"{name:>16}" for name in names)]))
+
+    def __call__(self, run: Run) -> None:
+        """Print the line of a round, if it has one."""
+        done = len(run.trees)
+        # Every round for ten of them, then every tenth, and so on; each with verbose above 1.
+        every = 1 if self.model.verbose > 1 else 10 ** max(math.ceil(math.log10(done)) - 1, 0)
+        if done % every:
+            return
+        left = (self.model.n_estimators - done) * (time.monotonic() - self.began) / done
+        words = [f"{done:>10d}", f"{run.training[-1]:>16.4f}"]
+        if self.has_oob:
+            before, after = run.out_of_bag[-1]
+            words.append(f"{before - after:>16.4f}")
+        words.append(f"{f'{left / 60:.2f}m' if left > 60 else f'{left:.2f}s':>16}")
+        print(" ".join(words))
