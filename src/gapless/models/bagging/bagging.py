@@ -16,7 +16,7 @@ from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Labels, Unused, Whole
 from ...unseen import intervals_of, predict_set, predict_with_intervals, sets_of
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
-from ._bagging import Bagging, decisions, log_probabilities, numbers, probabilities
+from .members import Bagging, decisions, log_probabilities, numbers, probabilities
 from .out_of_bag import EnsembleData, warn_if_unpredicted
 
 Array = np.ndarray

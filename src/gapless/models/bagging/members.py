@@ -27,7 +27,7 @@ from ..._ground.stored import Declaration, Each, FittedModel, Numbers, Unused
 from ..._ground.tables import readable
 from ..._ground.validation import TEXTS, check_values, naming_text, read_for_learner, read_names
 from ...unseen import Population, as_numbers, take_over
-from ._base import Ensemble, fingerprint
+from .ensemble import Ensemble, fingerprint
 from .out_of_bag import EnsembleData
 
 Array = np.ndarray
