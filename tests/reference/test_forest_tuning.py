@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 import gapless
 from gapless import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from gapless.choosing.tuning import settings_of, tuning_of
-from gapless.models.forests.tuning import FIRST_TREES, SIZES
+from gapless.models.forests.out_of_bag import FIRST_TREES, SIZES
 
 
 def make_numbers(rng, n=80, noise=0.1):

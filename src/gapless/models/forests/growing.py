@@ -1,17 +1,20 @@
-"""How the trees of a forest are grown: in batches, each on its own draw of the rows."""
+"""How the trees of a forest are grown: from distinct rows, in batches, each on its own draw."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
+from ..._ground.columns import Columns, encoded
 from ..._ground.threads import thread_count
 from ..._ground.validation import Outputs
-from ...unseen import draw_rows
+from ...unseen import Population, draw_rows
+from ..bagging import EnsembleData
 from ..trees import (
     Options,
     Targets,
@@ -31,6 +34,59 @@ BATCH_SECONDS = 1.0
 # min_samples_leaf="oob" leaves the choice to the fit; before that, or if it cannot choose, trees
 # have the leaves of scikit-learn's.
 OOB, USUAL_SIZE = "oob", 1
+
+
+@dataclass(frozen=True, eq=False)
+class ForestData(EnsembleData):
+    """The data of a fit, and its distinct rows as trees see them.
+
+    Parameters
+    ----------
+    tree_data : TreeData
+        The distinct rows, in the order of their content.
+    population : Population
+        Which they are.
+    """
+
+    tree_data: Any = None
+    population: Any = None
+
+
+def with_tree_data(forest: Any, data: EnsembleData) -> ForestData:
+    """The data with its distinct rows coded for growing."""
+    outputs, population = data.outputs, population_of(data)
+    first = population.first
+    X = _safe_indexing(data.X, first)
+    columns = Columns.read(
+        X,
+        categorical_features=forest.categorical_features,
+        max_bins=forest._bins(len(first)),
+        weights=population.weights,
+    )
+    factor = outputs.weights[first] / outputs.sample_weight[first]
+    distinct = replace(
+        outputs,
+        y=outputs.y[first],
+        sample_weight=population.weights,
+        weights=population.weights * factor,
+    )
+    tree_data = TreeData(encoded(columns, X), distinct, data.feature_names, columns)
+    forest._template()._monotonic(tree_data)
+    return ForestData(
+        data.X,
+        data.numbers,
+        outputs,
+        data.feature_names,
+        tree_data=tree_data,
+        population=population,
+    )
+
+
+def population_of(data: EnsembleData) -> Population:
+    """The distinct rows that count, in the score and in the fit."""
+    outputs = data.outputs
+    weights = np.where(outputs.weights > 0, outputs.sample_weight, 0.0)
+    return Population.of(data.numbers, outputs.y, weights)
 
 
 def batches(forest: Any, data: Any, seeds: Array, size: int) -> Iterator[list[Any]]:

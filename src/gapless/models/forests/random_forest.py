@@ -16,7 +16,7 @@ from .forest import (
     STORED_FOR_NUMBERS,
     Forest,
 )
-from .reading import predict_quantiles
+from .leaves import predict_quantiles
 
 
 class RandomForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):

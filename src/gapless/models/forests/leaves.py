@@ -1,4 +1,4 @@
-"""What a grown forest tells of rows: quantiles, nearness, and scores out of bag.
+"""Which rows share leaves: how near they are, and the quantiles of their targets.
 
 References
 ----------
@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import Bunch
 
 from ..._ground.interrupt import check
-from ...unseen import Judge
 from ..bagging import EnsembleData
 from ..trees import PackedTrees
 
@@ -107,9 +105,6 @@ def _blocks(table: sp.csr_matrix) -> Iterator[sp.csr_matrix]:
         yield table[first : first + ROWS_AT_A_TIME]
 
 
-# ---- questions to a forest, which are its methods ------------------------------------------------
-
-
 def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
     """Quantiles of the target at each row.
 
@@ -133,93 +128,3 @@ def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
     F = self._read_rows(X)
     values = self._leaves().quantiles(F, levels)
     return values[:, 0] if self.n_outputs_ == 1 else values
-
-
-def oob_curve(self, counts=None):
-    """The score out of bag of the first trees alone, to see whether more would help.
-
-    Parameters
-    ----------
-    counts : array-like of int, default=None
-        Numbers of trees; None takes a dozen, at about equal ratios.
-
-    Returns
-    -------
-    curve : Bunch
-        With `counts`, `scores` (accuracy or R²) and `standard_errors`. Rows that all of so few
-        trees have drawn are left out of a score.
-    """
-    fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
-    judge = Judge(self, fitted.y, fitted.weights)
-    if counts is None:
-        counts = np.geomspace(min(4, len(self)), len(self), 12).round()
-    counts = np.unique(np.asarray(counts, dtype=int))
-    if not self.bootstrap or counts[0] < 1 or counts[-1] > len(self):
-        raise ValueError(
-            f"oob_curve needs bootstrap=True and counts between 1 and {len(self)}, the number "
-            f"of trees; got bootstrap={self.bootstrap} and {counts.tolist()}."
-        )
-    F, before, sums, used = self._training_rows(fitted.data), 0, 0.0, 0
-    scores, errors = [], []
-    for count in counts.tolist():
-        bags = self._bags(fitted.distinct, slice(before, count))
-        part, by = self._sums_out_of_bag(F, bags)
-        sums, used, before = sums + part, used + by, count
-        z = _mean(sums, used)
-        scores.append(judge.score(z))
-        errors.append(judge.standard_error(z, fitted.distinct))
-    return Bunch(counts=counts, scores=np.array(scores), standard_errors=np.array(errors))
-
-
-def oob_importances(self, n_repeats=5, random_state=0):
-    """By how much the score out of bag falls when a column is shuffled.
-
-    Parameters
-    ----------
-    n_repeats : int, default=5
-        How often each column is shuffled.
-    random_state : int, default=0
-        Seeds the shuffling.
-
-    Returns
-    -------
-    importances : Bunch
-        With `importances_mean` and `importances_std`, (n_features,), and `importances`,
-        (n_features, n_repeats); in accuracy or R². A column that says nothing has about 0,
-        whatever its number of values (Breiman 2001). Each shuffle costs a prediction of the
-        training rows, which must be the same as in the fit.
-    """
-    fitted = self._remembered("sklearn.inspection.permutation_importance")
-    judge = Judge(self, fitted.y, fitted.weights)
-    before = judge.score(fitted.held_out(None))
-    rng = np.random.default_rng(random_state)
-    F, place = self._training_rows(fitted.data), fitted.distinct
-    bags = list(self._bags(place))
-    falls = np.zeros((self.n_features_in_, n_repeats))
-    for j in range(self.n_features_in_):
-        for r in range(n_repeats):
-            # Distinct rows are shuffled, so that repeats in place of weights change nothing.
-            donor = rng.permutation(len(self._rows))[place]
-            shuffled = _with_column(F, j, self._rows[donor])
-            sums, used = self._sums_out_of_bag(shuffled, bags)
-            falls[j, r] = before - judge.score(_mean(sums, used))
-    return Bunch(
-        importances_mean=falls.mean(axis=1),
-        importances_std=falls.std(axis=1),
-        importances=falls,
-    )
-
-
-def _mean(sums: Array, used: Array) -> Array:
-    """The mean over the trees that say something of a row; NaN where none does."""
-    return np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
-
-
-def _with_column(F: Any, j: int, rows: Array) -> Any:
-    """F with the values of column j taken from other rows."""
-    if not sp.issparse(F):
-        changed = F.copy()
-        changed[:, j] = F[rows, j]
-        return changed
-    columns = F.tocsc()
-    return sp.hstack([columns[:, :j], columns[rows][:, [j]], columns[:, j + 1 :]], format="csr")
