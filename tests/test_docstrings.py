@@ -87,6 +87,18 @@ def test_sections_that_are_missing_are_made():
     assert fit.__doc__.startswith("Fit.\n\nParameters\n----------\ndepth : int, default=2\n")
 
 
+def test_the_first_table_that_describes_a_name_counts():
+    @described("\ndepth : int\n    The first.", SHARED)
+    def fit(depth, tol):
+        """Fit."""
+
+    assert sections(fit.__doc__)["Parameters"][:3] == [
+        "depth : int",
+        "    The first.",
+        "tol : float",
+    ]
+
+
 @every_estimator
 def test_every_parameter_is_described_with_its_default(cls):
     told = names_of(sections(cls.__doc__)["Parameters"])

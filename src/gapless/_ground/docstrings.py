@@ -15,7 +15,8 @@ A table is numpydoc text, kept beside the base class of a family:
 
 `described` completes the docstring below it: parameters come in the order of the signature, each
 with its default from there; names that end in an underscore are attributes and come after the
-class's own. What a docstring describes itself stays as it is.
+class's own. What a docstring describes itself stays as it is, and of several tables the first that
+describes a name counts.
 """
 
 from __future__ import annotations
@@ -33,10 +34,22 @@ RULE = re.compile(r"-{3,}$")
 # An entry: the line with its name and type, and the lines below it.
 Entry = list[str]
 
+# What almost every estimator keeps of X.
+FEATURES = """
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features,)
+    Names of the features, where X had names.
+"""
+
 
 def described(*tables: str) -> Callable[[T], T]:
     """Complete the docstring of a class or a function from tables of what it shares with others."""
-    shared = [entry for table in tables for entry in _entries(inspect.cleandoc(table).split("\n"))]
+    shared: list[Entry] = []
+    for table in tables:
+        known = {name for entry in shared for name in _names(entry)}
+        entries = _entries(inspect.cleandoc(table).split("\n"))
+        shared += [entry for entry in entries if not known & set(_names(entry))]
 
     def complete(what: T) -> T:
         if what.__doc__:  # python -OO has none

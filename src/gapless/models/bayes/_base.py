@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Formula
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.stored import INPUT, Declaration, Labels
 from ..._ground.validation import (
     Training,
@@ -32,6 +33,40 @@ from ...unseen import JUDGED, Calibration, Remembering, predict_set, sets_of, ta
 from .held_out import BayesFit, normalised
 
 Array = np.ndarray
+
+# What the docstrings of several classes and methods describe alike.
+LEARNED = """
+classes_ : ndarray of shape (n_classes,)
+    The classes, sorted.
+certificate_ : Certificate
+    That the parameters are the best ones, which are known in closed form.
+generalization_ : Generalization
+    What the model will score on unseen rows, by exact leave-one-out.
+"""
+SMOOTHED = """
+priors : array-like of shape (n_classes,)
+    Fixed priors of the classes; if None, they are estimated from the data.
+var_smoothing : float
+    The part ≥ 0 of the largest variance that is added to all variances.
+smooth_prior : bool
+    Whether 1 is added to the count of each class, for priors (N_c + 1)/(N + K).
+class_count_ : ndarray of shape (n_classes,)
+    Total weight of the rows of each class.
+class_prior_ : ndarray of shape (n_classes,)
+    The priors π.
+"""
+TRAINING = """
+X : {array-like, data frame} of shape (n_samples, n_features)
+    Training data.
+y : array-like of shape (n_samples,)
+    Classes.
+sample_weight : array-like of shape (n_samples,)
+    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+"""
+ROWS = """
+X : {array-like, data frame} of shape (n_samples, n_features)
+    Rows to classify.
+"""
 
 CURE = (
     "these are not the training data, or the model was changed; pass the training data, or fit "
@@ -89,17 +124,9 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     # ---- fitting ---------------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Learn the classes.
-
-        Parameters
-        ----------
-        X : {array-like, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------
@@ -166,13 +193,9 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         self._warn_of_unseen(rows)
         return self._joint(rows)
 
+    @described(ROWS)
     def predict(self, X):
         """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to classify.
 
         Returns
         -------
@@ -182,13 +205,9 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         best = np.argmax(self._scores(X), axis=1)
         return self.classes_[best]
 
+    @described(ROWS)
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -198,13 +217,9 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         """
         return normalised(self._scores(X))
 
+    @described(ROWS)
     def predict_proba(self, X):
         """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -260,13 +275,9 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 class NaiveBayesClassifier(BayesClassifier):
     """Base of those whose scores are joint probabilities themselves, and that learn from parts."""
 
+    @described(ROWS)
     def predict_joint_log_proba(self, X):
         """Logarithms of the joint probabilities (or densities) of rows and classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -276,19 +287,14 @@ class NaiveBayesClassifier(BayesClassifier):
         return self._scores(X)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from some more rows; parts one after the other are the same as all rows at once.
 
         Parameters
         ----------
-        X : {array-like, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Classes.
         classes : array-like of shape (n_classes,), default=None
             All classes that there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0.
 
         Returns
         -------

@@ -20,6 +20,27 @@ from .held_out import LOG_LOSS, choose_alpha
 
 Array = np.ndarray
 
+COUNTED = """
+alpha : float, array-like of shape (n_features,) or "loo"
+    Pseudo-counts ≥ 0 (Laplace's rule is 1); "loo" chooses one for all features by exact
+    leave-one-out, in about the time of a few predictions of all rows.
+force_alpha : bool
+    Whether an alpha below 1e-10 is kept; if not, it is raised to that.
+fit_prior : bool
+    Whether priors are estimated from the data; if not, all classes are equally likely.
+class_prior : array-like of shape (n_classes,)
+    Fixed priors of the classes.
+smooth_prior : bool
+    Whether 1 is added to the count of each class too, for priors (N_c + 1)/(N + K).
+class_count_ : ndarray of shape (n_classes,)
+    Total weight of the rows of each class.
+class_log_prior_ : ndarray of shape (n_classes,)
+    Logarithms of the priors π.
+alpha_ : float
+    The chosen pseudo-count, with alpha="loo".
+search_ : Search
+    What was tried, with alpha="loo"; `search_.plot()` draws it.
+"""
 # Smaller pseudo-counts are raised to this unless they are asked for by force_alpha.
 SMALLEST_ALPHA = 1e-10
 

@@ -9,14 +9,31 @@ import numpy as np
 import scipy.linalg
 
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import Declaration, Numbers, Unused
 from ..._ground.validation import Training
-from ._base import BayesClassifier
+from ._base import ROWS, BayesClassifier
 from .counting import Priors
 
 Array = np.ndarray
 
+DISCRIMINANT = """
+shrinkage : float in [0, 1] or "auto"
+    The part of each class's covariance that is replaced by the mean variance; "auto" finds it by
+    Ledoit and Wolf.
+priors : array-like of shape (n_classes,)
+    Fixed priors of the classes; if None, they are estimated from the data.
+covariance_estimator : object
+    Has `fit` and `covariance_`, such as the estimators of sklearn.covariance.
+means_ : ndarray of shape (n_classes, n_features)
+    The means μ.
+priors_ : ndarray of shape (n_classes,)
+    The priors π.
+generalization_ : Generalization
+    What the model will score on unseen rows: by exact leave-one-out, or by folds where a covariance
+    is shrunk automatically, estimated, or may have no inverse.
+"""
 # Parts by which covariances are shrunk, one step from each other.
 SHRINKAGES = (0.0, 0.03, 0.1, 0.3, 0.6, 0.9)
 # Shrunk covariances are decomposed whole, in the cube of the columns, for each part held out.
@@ -81,13 +98,9 @@ class Discriminant(BayesClassifier):
             values["reg_param"] = 0.0
         return f"shrinkage={SHRINKAGES[at]:g}", self._at(**values)
 
+    @described(ROWS)
     def decision_function(self, X):
         """Log probabilities of the classes, up to a number that is the same for all of a row.
-
-        Parameters
-        ----------
-        X : {array-like, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

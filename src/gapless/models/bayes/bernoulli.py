@@ -12,8 +12,10 @@ from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Numbers
-from ._counts import CountBayes
+from ._base import LEARNED
+from ._counts import COUNTED, CountBayes
 from .counting import (
     Entries,
     left_over,
@@ -27,6 +29,7 @@ from .counting import (
 Array = np.ndarray
 
 
+@described(COUNTED, LEARNED, FEATURES)
 class BernoulliNB(CountBayes):
     """Naive Bayes for features that are present or absent.
 
@@ -36,44 +39,15 @@ class BernoulliNB(CountBayes):
 
     Parameters
     ----------
-    alpha : float, array-like of shape (n_features,) or "loo", default=1.0
-        Pseudo-counts ≥ 0; "loo" chooses one for all features by exact
-        leave-one-out, in about the time of a few predictions of all rows.
-    force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept.
     binarize : float or None, default=0.0
         Larger values are there; None takes X as it is, 0 or 1.
-    fit_prior : bool, default=True
-        Whether priors are counted; otherwise all classes are alike.
-    class_prior : array-like of shape (n_classes,), default=None
-        Priors that are given.
-    smooth_prior : bool, default=False
-        Whether 1 is added to the count of each class too, for priors (N_c + 1)/(N + K).
 
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of the rows of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the priors π.
     feature_count_ : ndarray of shape (n_classes, n_features)
         The counts N.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of p.
-    alpha_ : float
-        The chosen pseudo-count, with alpha="loo".
-    search_ : Search
-        What was tried, with alpha="loo": `search_.plot()` draws it.
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
-    certificate_ : Certificate
-        That the parameters are the best ones, which are known in closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -11,9 +11,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import LOGARITHM, Declaration, Each, Numbers
 from ...unseen import LOO
-from ._counts import CountBayes, check_not_negative
+from ._base import LEARNED
+from ._counts import COUNTED, CountBayes, check_not_negative
 from .counting import left_over, log_costs, log_ratio, sum_of_tables
 
 Array = np.ndarray
@@ -22,6 +24,7 @@ Array = np.ndarray
 MOST = 10_000_000
 
 
+@described(COUNTED, LEARNED, FEATURES)
 class CategoricalNB(CountBayes):
     """Naive Bayes for columns of categories, coded as numbers 0, 1, …
 
@@ -33,44 +36,18 @@ class CategoricalNB(CountBayes):
     alpha : float or "loo", default=1.0
         Pseudo-count ≥ 0 of each category; "loo" chooses it by exact leave-one-out, in about the
         time of a few predictions of all rows.
-    force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept.
-    fit_prior : bool, default=True
-        Whether priors are counted; otherwise all classes are alike.
-    class_prior : array-like of shape (n_classes,), default=None
-        Priors that are given.
     min_categories : int or array-like of shape (n_features,), default=None
         The least number of categories of each column; otherwise as many as the largest number in
         the data asks for.
-    smooth_prior : bool, default=False
-        Whether 1 is added to the count of each class too, for priors (N_c + 1)/(N + K).
 
     Attributes
     ----------
     category_count_ : list of ndarray of shape (n_classes, n_categories)
         The counts N of each column.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of the rows of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the priors π.
     feature_log_prob_ : list of ndarray of shape (n_classes, n_categories)
         Logarithms of θ.
     n_categories_ : ndarray of shape (n_features,)
         Number of categories of each column.
-    alpha_ : float
-        The chosen pseudo-count, with alpha="loo".
-    search_ : Search
-        What was tried, with alpha="loo": `search_.plot()` draws it.
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
-    certificate_ : Certificate
-        That the parameters are the best ones, which are known in closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

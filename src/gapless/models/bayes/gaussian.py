@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Number, Numbers
-from ._base import NaiveBayesClassifier
+from ._base import LEARNED, SMOOTHED, NaiveBayesClassifier
 from .counting import Priors
 from .moments import (
     Moments,
@@ -25,6 +26,7 @@ from .moments import (
 LEAST_SMOOTHING = 1e-9
 
 
+@described(SMOOTHED, LEARNED, FEATURES)
 class GaussianNB(NaiveBayesClassifier):
     """Naive Bayes for numbers: in each class every column has its own Gaussian density.
 
@@ -32,37 +34,14 @@ class GaussianNB(NaiveBayesClassifier):
     To each variance ε is added, `var_smoothing` times the largest variance of all columns. These
     maximise the likelihood of rows to which noise of variance ε is added, on the average.
 
-    Parameters
-    ----------
-    priors : array-like of shape (n_classes,), default=None
-        Priors of the classes; otherwise they are counted.
-    var_smoothing : float, default=1e-9
-        The part ≥ 0 of the largest variance that is added to all variances.
-    smooth_prior : bool, default=False
-        Whether 1 is added to the count of each class, for priors (N_c + 1)/(N + K).
-
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of the rows of each class.
-    class_prior_ : ndarray of shape (n_classes,)
-        The priors π.
     epsilon_ : float
         The variance ε that was added.
     theta_ : ndarray of shape (n_classes, n_features)
         The means μ, float64.
     var_ : ndarray of shape (n_classes, n_features)
         The variances σ² + ε, float64.
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
-    certificate_ : Certificate
-        That the parameters are the best ones, which are known in closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -15,17 +15,28 @@ from sklearn.utils.validation import check_is_fitted
 from ..._ground import lapack
 from ..._ground.about import Example, Examples, Formula
 from ..._ground.design import Design
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import LOGARITHM, Declaration, Maybe, Numbers, Unused, score_count
 from ..._ground.validation import Training
 from ...unseen import NotAvailable
-from ._discriminant import AUTO, Discriminant, covariance_of, right_singular, rows_of, shrunk
+from ._base import LEARNED, ROWS
+from ._discriminant import (
+    AUTO,
+    DISCRIMINANT,
+    Discriminant,
+    covariance_of,
+    right_singular,
+    rows_of,
+    shrunk,
+)
 from .counting import Priors, left_over
 from .moments import Moments, class_moments
 
 Array = np.ndarray
 
 
+@described(DISCRIMINANT, LEARNED, FEATURES)
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     """Classes with Gaussian densities and one covariance: boundaries are planes.
 
@@ -38,19 +49,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     solver : {"svd", "lsqr", "eigen"}, default="svd"
         "svd" works on the rows, "lsqr" solves with the covariance, "eigen" has the directions of
         `transform` from both covariances; the last two take `shrinkage` and `covariance_estimator`.
-    shrinkage : float in [0, 1] or "auto", default=None
-        The part of the mean variance that replaces so much of each class's covariance; "auto" finds
-        it by Ledoit and Wolf.
-    priors : array-like of shape (n_classes,), default=None
-        Priors of the classes; otherwise they are counted.
     n_components : int, default=None
         Directions that `transform` keeps, at most min(n_classes − 1, n_features).
     store_covariance : bool, default=False
         Whether "svd" keeps `covariance_`.
     tol : float, default=1e-4
         "svd": directions with a smaller standard deviation, of columns of variance 1, do not count.
-    covariance_estimator : object, default=None
-        With `fit` and `covariance_`, such as those of sklearn.covariance.
 
     Attributes
     ----------
@@ -62,25 +66,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Σ, the mean of the covariances of the classes, weighted by their priors.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         The part of the variance between classes in each direction; not for "lsqr".
-    means_ : ndarray of shape (n_classes, n_features)
-        The means μ.
-    priors_ : ndarray of shape (n_classes,)
-        The priors π.
     scalings_ : ndarray of shape (n_features, rank)
         The directions, in columns; not for "lsqr".
     xbar_ : ndarray of shape (n_features,)
         The mean of the means, weighted by the priors; for "svd".
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
     certificate_ : Certificate
         That the weights are those of the closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows: by exact leave-one-out, or by folds where the
-        covariance is shrunk automatically, estimated, or has no inverse.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -241,13 +232,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         missing = [name for name in needed if name not in vars(self)]
         return f"{missing[0]} is missing" if missing else None
 
+    @described(ROWS)
     def transform(self, X):
         """Project rows to the directions in which the classes are farthest apart.
-
-        Parameters
-        ----------
-        X : {array-like, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

@@ -15,11 +15,12 @@ from sklearn.utils.validation import validate_data
 
 from ..._ground.about import Example, Examples
 from ..._ground.columns import is_table
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Each, Numbers, Value
 from ..._ground.tables import readable
 from ..._ground.validation import Training, read_labels, read_names, read_numbers, read_weights
 from ...unseen import multiple
-from ._base import NaiveBayesClassifier, known_classes, positions, refuse_sparse
+from ._base import LEARNED, SMOOTHED, NaiveBayesClassifier, known_classes, positions, refuse_sparse
 from .counting import Priors
 from .mixed_columns import CATEGORY, NUMBER, MixedColumns, Unseen
 from .moments import Sample
@@ -39,6 +40,7 @@ class MixedTraining(Training):
     columns: Any = None
 
 
+@described(SMOOTHED, LEARNED, FEATURES)
 class NaiveBayes(NaiveBayesClassifier):
     """Naive Bayes for mixed tables: numbers, categories, texts and missing values.
 
@@ -52,12 +54,6 @@ class NaiveBayes(NaiveBayesClassifier):
         The density of numbers; "kernel" follows any shape, and keeps the training values.
     alpha : float, default=1.0
         Pseudo-count ≥ 0 of each category and word.
-    var_smoothing : float, default=1e-9
-        The part ≥ 0 of the largest variance that is added to all variances.
-    priors : array-like of shape (n_classes,), default=None
-        Priors of the classes; otherwise they are counted.
-    smooth_prior : bool, default=False
-        Whether 1 is added to the count of each class, for priors (N_c + 1)/(N + K).
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Columns of categories: those of a table that hold no numbers, and these.
     text_features : "auto", mask, indices, names or None, default="auto"
@@ -66,25 +62,11 @@ class NaiveBayes(NaiveBayesClassifier):
 
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of the rows of each class.
-    class_prior_ : ndarray of shape (n_classes,)
-        The priors π.
     columns_ : MixedColumns
         What each column is: `kinds`, and in `known` levels and words.
     parts_ : list
         What was learned of numbers (`Gaussians` or `Kernels`), `Categories`, and the `Words` of
         each column of texts.
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
-    certificate_ : Certificate
-        That the parameters are the best ones, which are known in closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X had names.
 
     Notes
     -----

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Numbers
-from ._counts import CountBayes, check_not_negative
+from ._base import LEARNED
+from ._counts import COUNTED, CountBayes, check_not_negative
 from .counting import (
     Entries,
     left_over,
@@ -23,50 +25,19 @@ from .held_out import ACCURACY
 Array = np.ndarray
 
 
+@described(COUNTED, LEARNED, FEATURES)
 class MultinomialNB(CountBayes):
     """Naive Bayes for counts: every word is drawn from the distribution of its class.
 
     p(x, y = c) ∝ π_c Πⱼ θ_cj^xⱼ  with  θ_cj = (N_cj + α)/(Σⱼ N_cj + αd),  where N_cj is how often
     feature j was counted in class c. These maximise the likelihood with α of each feature added.
 
-    Parameters
-    ----------
-    alpha : float, array-like of shape (n_features,) or "loo", default=1.0
-        Pseudo-counts ≥ 0 (Laplace's rule is 1); "loo" chooses one for all features by exact
-        leave-one-out, in about the time of a few predictions of all rows.
-    force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept.
-    fit_prior : bool, default=True
-        Whether priors are counted; otherwise all classes are alike.
-    class_prior : array-like of shape (n_classes,), default=None
-        Priors that are given.
-    smooth_prior : bool, default=False
-        Whether 1 is added to the count of each class too, for priors (N_c + 1)/(N + K).
-
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of the rows of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the priors π.
     feature_count_ : ndarray of shape (n_classes, n_features)
         The counts N.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of θ.
-    alpha_ : float
-        The chosen pseudo-count, with alpha="loo".
-    search_ : Search
-        What was tried, with alpha="loo": `search_.plot()` draws it.
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
-    certificate_ : Certificate
-        That the parameters are the best ones, which are known in closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -179,6 +150,7 @@ def times(X: Any, log_prob: Array) -> Array:
     return z
 
 
+@described(COUNTED, LEARNED, FEATURES)
 class ComplementNB(MultinomialNB):
     """Naive Bayes for counts that scores how badly a row fits all other classes.
 
@@ -188,11 +160,6 @@ class ComplementNB(MultinomialNB):
 
     Parameters
     ----------
-    alpha : float, array-like of shape (n_features,) or "loo", default=1.0
-        Pseudo-counts ≥ 0; "loo" chooses one for all features by exact
-        leave-one-out, in about the time of a few predictions of all rows.
-    force_alpha : bool, default=True
-        Whether an alpha below 1e-10 is kept.
     fit_prior : bool, default=True
         Whether `class_log_prior_` is counted; it is used where there is one class alone.
     class_prior : array-like of shape (n_classes,), default=None
@@ -204,30 +171,12 @@ class ComplementNB(MultinomialNB):
 
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of the rows of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the priors.
     feature_all_ : ndarray of shape (n_features,)
         How often each feature was counted in all classes.
     feature_count_ : ndarray of shape (n_classes, n_features)
         How often each feature was counted in each class.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weights of the classes, −log θ, or with `norm` these divided by their sums.
-    alpha_ : float
-        The chosen pseudo-count, with alpha="loo".
-    search_ : Search
-        What was tried, with alpha="loo": `search_.plot()` draws it.
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
-    certificate_ : Certificate
-        That the parameters are the best ones, which are known in closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

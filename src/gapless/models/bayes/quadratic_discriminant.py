@@ -11,11 +11,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..._ground import lapack
 from ..._ground.about import Example, Examples, Formula
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import Declaration, Each, Labels, Numbers
 from ..._ground.validation import Training
 from ...unseen import NotAvailable
-from ._discriminant import AUTO, Discriminant, covariance_of, right_singular, rows_of
+from ._base import LEARNED
+from ._discriminant import AUTO, DISCRIMINANT, Discriminant, covariance_of, right_singular, rows_of
 from .moments import class_moments
 
 Array = np.ndarray
@@ -24,6 +26,7 @@ Array = np.ndarray
 REGULAR = 1e-13
 
 
+@described(DISCRIMINANT, LEARNED, FEATURES)
 class QuadraticDiscriminantAnalysis(Discriminant):
     """Classes with Gaussian densities, each with its own covariance: boundaries are quadrics.
 
@@ -35,45 +38,23 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     solver : {"svd", "eigen"}, default="svd"
         Whether axes and variances come from the rows or from the covariance; the latter takes
         `shrinkage` and `covariance_estimator`.
-    shrinkage : float in [0, 1] or "auto", default=None
-        The part of the mean variance that replaces so much of each covariance; "auto" finds it by
-        Ledoit and Wolf.
-    priors : array-like of shape (n_classes,), default=None
-        Priors of the classes; otherwise they are counted.
     reg_param : float in [0, 1], default=0.0
         "svd": each covariance is (1 − reg_param)·Σ + reg_param·1.
     store_covariance : bool, default=False
         Whether `covariance_` is kept.
     tol : float, default=1e-4
         A covariance without an inverse is shrunk by this part, as by `shrinkage`, with a warning.
-    covariance_estimator : object, default=None
-        With `fit` and `covariance_`, such as those of sklearn.covariance.
 
     Attributes
     ----------
     covariance_ : list of ndarray of shape (n_features, n_features)
         The covariances Σ.
-    means_ : ndarray of shape (n_classes, n_features)
-        The means μ.
-    priors_ : ndarray of shape (n_classes,)
-        The priors π.
     rotations_ : list of ndarray of shape (n_features, n_axes)
         The axes of each class, in columns; of "svd" no more than the class has rows.
     scalings_ : list of ndarray of shape (n_features,)
         The variances along them, and beyond the last axis the one across all of them.
     singular_ : ndarray
         Classes whose covariance had no inverse.
-    classes_ : ndarray of shape (n_classes,)
-        Classes.
-    certificate_ : Certificate
-        That the parameters are the best ones, which are known in closed form.
-    generalization_ : Generalization
-        What the model will score on unseen rows: by exact leave-one-out, or by folds where
-        covariances are shrunk automatically, estimated, or may have no inverse.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
