@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from gapless.data import CODES, describe_columns, find_drift, profile_table, table_of
-from gapless.data.drift import judge_tally
-from gapless.data.tallies import SAMPLED, Tally, Thinned
+from gapless.data.drift import SAMPLED, Tally, Thinned, judge_tally
 
 N = 600
 

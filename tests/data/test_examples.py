@@ -7,7 +7,8 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "name", ["builtin", "columns", "leakage", "preparation", "reading", "target"]
+    "name",
+    ["builtin", "columns", "drift", "leakage", "preparation", "profile", "reading", "target"],
 )
 def test_examples(name):
     done = doctest.testmod(importlib.import_module(f"gapless.data.{name}"))

@@ -14,8 +14,8 @@ from gapless.data import (
     table_of,
     tables,
 )
-from gapless.data.forms import recognise
-from gapless.data.plain_numbers import AT_ONCE, MANY, plain_numbers
+from gapless.data.forms import Form, recognise
+from gapless.data.numbers import AT_ONCE, MANY, columns_of_plain_numbers
 
 PLAIN = [
     ["1", " 2 ", "-3"],
@@ -46,12 +46,12 @@ def texts_of(columns):
 @pytest.mark.parametrize("k", range(len(PLAIN)))
 def test_columns_of_plain_numbers_are_read_as_by_themselves(k):
     texts = texts_of([PLAIN[k]] * (AT_ONCE + 5))
-    found = plain_numbers(texts)
-    assert list(found) == texts.columns
+    found = columns_of_plain_numbers(texts)
+    assert found.columns == texts.columns
     for series in (texts["c0"], texts[f"c{AT_ONCE + 4}"]):
-        alone, one = recognise(series), found[series.name]
-        assert one.form == alone.form and one.notes == alone.notes == ()
-        assert one.values.equals(alone.values, check_dtypes=True, null_equal=True)
+        alone = recognise(series)
+        assert alone.form == Form("number") and alone.notes == ()
+        assert found[series.name].equals(alone.values, check_dtypes=True, null_equal=True)
 
 
 def test_a_column_is_its_own_copy_so_that_pipelines_of_many_are_cloned_quickly():
@@ -60,8 +60,8 @@ def test_a_column_is_its_own_copy_so_that_pipelines_of_many_are_cloned_quickly()
 
 
 def test_other_columns_are_left_to_a_closer_look():
-    assert plain_numbers(texts_of(OTHERS * 10)) == {}
-    assert plain_numbers(texts_of([["1", "2"]] * (MANY - 1))) == {}
+    assert columns_of_plain_numbers(texts_of(OTHERS * 10)).width == 0
+    assert columns_of_plain_numbers(texts_of([["1", "2"]] * (MANY - 1))).width == 0
 
 
 def test_a_table_of_many_columns_is_the_same_read_at_once(monkeypatch):
@@ -71,7 +71,7 @@ def test_a_table_of_many_columns_is_the_same_read_at_once(monkeypatch):
     lines += [",".join(f'"{column[row] or ""}"' for column in columns) for row in range(3)]
     data = "\n".join(lines).encode()
     at_once = read_table(data)
-    monkeypatch.setattr(tables, "plain_numbers", lambda texts: {})
+    monkeypatch.setattr(tables, "columns_of_plain_numbers", lambda texts: pl.DataFrame())
     alone = read_table(data)
     assert at_once.frame.equals(alone.frame) and at_once.frame.schema == alone.frame.schema
     assert at_once.notes == alone.notes and at_once.forms == alone.forms

@@ -3,7 +3,7 @@
 import pytest
 
 from gapless.data import describe_columns, find_leaks, read_target, table_of
-from gapless.data.spellings import alike
+from gapless.data.quality import alike
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from gapless.data import describe_columns, find_leaks, read_table, read_target
-from gapless.data.totals import totals_row
+from gapless.data.headers import totals_row
 
 ROWS = [[k + 1, "ab"[k % 2], k * 7 % 11 + 0.5, k % 4 + 1] for k in range(30)]
 SUMS = [sum(row[2] for row in ROWS), sum(row[3] for row in ROWS)]

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
 import polars as pl
 
 from .findings import TableError, counted, listed
-from .forms import Form
+from .forms import Form, form_by_type, read
+from .headers import totals_row
 from .tables import Table
-from .totals import totals_row
 
 Role = Literal[
     "number",
@@ -232,3 +233,27 @@ def _role_of_texts(series: pl.Series, missing: int, distinct: int) -> tuple[Role
         share = f"{counted(distinct, 'distinct value')} in {present:,} rows"
         return "id", f"it identifies the rows: {share}"
     return "category", counted(distinct, "category")
+
+
+# ---- columns in the types of their roles ---------------------------------------------------------
+
+
+def finite_numbers(frame: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame | None:
+    """Columns of nothing but finite numbers, read at once: there may be thousands; else None."""
+    types = frame.schema
+    if any(c.role != "number" or types[c.name] not in (pl.Float64, pl.Int64) for c in columns):
+        return None
+    numbers = frame.select(pl.col([column.name for column in columns]).cast(pl.Float64))
+    return numbers if np.isfinite(numbers.to_numpy()).all() else None
+
+
+def as_role(series: pl.Series, column: Column) -> pl.Series:
+    """A column in the type of its role."""
+    if series.dtype == pl.String:
+        series = read(series, column.form or form_by_type(column.dtype, series))
+    if column.role == "number":
+        return series.cast(pl.Float64, strict=False)
+    if column.given_as == "date":
+        return series.cast(pl.Datetime("us"), strict=False)
+    texts = series.cast(pl.String, strict=False)
+    return texts.fill_null("") if column.role == "text" else texts

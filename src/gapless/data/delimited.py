@@ -34,8 +34,8 @@ from .headers import (
     unlike_names,
     without_footer,
 )
-from .options import AS_FOUND, ReadingOptions
 from .records import Records, find_records, is_blank, line_of
+from .sources import AS_FOUND, ReadingOptions
 
 # Bytes of the longest line of names.
 LONGEST_HEADER = 1 << 22

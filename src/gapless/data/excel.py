@@ -25,7 +25,7 @@ from .headers import (
     unlike_names,
     without_footer,
 )
-from .options import AS_FOUND, ReadingOptions
+from .sources import AS_FOUND, ReadingOptions
 
 READER_MISSING = "to read Excel files: pip install 'gapless[tables]'."
 # The reader makes room for every cell between the first and the last one: some 3 GB for so many.

@@ -14,7 +14,7 @@ import polars as pl
 from ..problem import free_memory
 from .excel import read_excel
 from .findings import TableError
-from .options import AS_FOUND, ReadingOptions
+from .sources import AS_FOUND, ReadingOptions
 
 Format = Literal["csv", "parquet", "arrow", "arrow stream", "json", "excel"]
 

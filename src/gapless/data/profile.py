@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from .columns import Column
-from .features import as_role, finite_numbers
+from .columns import Column, as_role, finite_numbers
 from .fingerprints import Fingerprint, fingerprint, row_hashes
 from .forms import read
 from .tables import Table, frame_of, usual_types

@@ -16,8 +16,8 @@ import polars as pl
 from .._ground.tables import ARROW, readable
 from .findings import TableError, counted, listed
 from .forms import Form, Recognised, recognise, regrouped
-from .options import AS_FOUND, ReadingOptions
-from .plain_numbers import plain_numbers
+from .numbers import columns_of_plain_numbers
+from .sources import AS_FOUND, ReadingOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +67,9 @@ def typed(frame: pl.DataFrame, notes: tuple[str, ...] = (), **attributes: Any) -
     flat, said = usual_types(frame)
     texts = flat.select(pl.col(pl.String))
     decimal = attributes.get("options", AS_FOUND).decimal
-    at_once = plain_numbers(texts) if decimal is None else {}
-    known = {s.name: at_once.get(s.name) or recognise(s, decimal) for s in texts.iter_columns()}
+    plain = columns_of_plain_numbers(texts) if decimal is None else pl.DataFrame()
+    known = {s.name: Recognised(s, Form("number")) for s in plain.iter_columns()}
+    known = {s.name: known.get(s.name) or recognise(s, decimal) for s in texts.iter_columns()}
     if any(column.form.decimal == "," for column in known.values()):
         known |= _with_groups(flat, known)
     for name, column in known.items():

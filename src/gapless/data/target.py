@@ -10,8 +10,8 @@ import polars as pl
 
 from .columns import check_name
 from .findings import TableError
+from .headers import totals_row
 from .tables import Table
-from .totals import totals_row
 
 Task = Literal["classification", "regression"]
 

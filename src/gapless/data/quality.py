@@ -1,0 +1,273 @@
+"""Quality: what to know of a table before a fit: repeats, rare classes, gaps, totals, spellings."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from .._ground.percent import percent
+from .columns import Column
+from .findings import Finding, counted, found
+from .headers import totals_row
+from .tables import Table
+from .target import Target
+
+# The largest class has so many times the rows of the smallest.
+IMBALANCE = 10.0
+FEW_OF_A_CLASS = 10
+MOSTLY_MISSING = 0.95
+
+
+def find_flaws(table: Table, columns: Sequence[Column], target: Target) -> Iterator[Finding]:
+    """What is unusual about the rows, the target and the columns of a table."""
+    yield from _names_of_rows(columns)
+    yield from _repeated(table, columns, target)
+    yield from _about_target(table, target)
+    yield from _about_columns(columns)
+    yield from _of_totals(table)
+    yield from _of_spellings(table, columns)
+
+
+def _names_of_rows(columns: Sequence[Column]) -> Iterator[Finding]:
+    for column in columns:
+        if column.role == "id":
+            yield found(
+                "L102",
+                "note",
+                f"column {column.name!r} is excluded: {column.reason}.",
+                (column.name,),
+            )
+
+
+def _repeated(table: Table, columns: Sequence[Column], target: Target) -> Iterator[Finding]:
+    """Rows that are equal in all features, by their hashes."""
+    names = [column.name for column in columns if column.is_feature]
+    if not names:
+        return
+    features = table.frame.select(names).hash_rows(seed=0)
+    whole = table.frame.select([*names, target.name]).hash_rows(seed=0)
+    again = np.flatnonzero((~whole.is_first_distinct()).to_numpy())
+    if len(again):
+        yield found(
+            "D204",
+            "note",
+            f"{counted(len(again), 'row')} of {len(table):,} "
+            f"{'equals' if len(again) == 1 else 'equal'} an earlier one.",
+            (),
+            again,
+        )
+    yield from _contradicting(features, whole, target)
+
+
+def _contradicting(features: pl.Series, whole: pl.Series, target: Target) -> Iterator[Finding]:
+    """Rows with equal features and different classes: no model gets all of them right."""
+    if target.task != "classification":
+        return
+    frame = pl.DataFrame({"x": features, "both": whole}).with_row_index("row")
+    frame = frame.filter(pl.col("both").n_unique().over("x") > 1)
+    if frame.height:
+        yield found(
+            "D205",
+            "note",
+            f"{counted(frame.height, 'row')} have the same features as a row of another class; no "
+            "model can tell them apart.",
+            (target.name,),
+            frame["row"].to_numpy(),
+        )
+
+
+def _about_target(table: Table, target: Target) -> Iterator[Finding]:
+    missing = np.flatnonzero(table.frame[target.name].is_null().to_numpy())
+    if len(missing):
+        yield found(
+            "D201",
+            "note",
+            f"{target.name!r} is missing in {counted(len(missing), 'row')} of {len(table):,}, "
+            "which are excluded.",
+            (target.name,),
+            missing,
+        )
+    if target.task != "classification":
+        return
+    labels, counts = np.unique(target.values, return_counts=True)
+    few = counts < FEW_OF_A_CLASS
+    if few.any():
+        shown = [f"{label} ({count})" for label, count in zip(labels[few], counts[few])]
+        yield found(
+            "D207",
+            "note",
+            f"fewer than {FEW_OF_A_CLASS} rows each: {', '.join(shown[:5])}; estimates for these "
+            "classes are rough.",
+            (target.name,),
+        )
+    if counts.max() >= IMBALANCE * counts.min():
+        yield found(
+            "D203",
+            "note",
+            f"{percent(counts.max() / counts.sum(), 1)} of the rows are "
+            f"{labels[counts.argmax()]!s}, and {percent(counts.min() / counts.sum(), 2)} are "
+            f"{labels[counts.argmin()]!s}; accuracy alone "
+            "means little, so check recall and precision.",
+            (target.name,),
+        )
+
+
+def _about_columns(columns: Sequence[Column]) -> Iterator[Finding]:
+    for column in columns:
+        if column.role == "constant":
+            yield found(
+                "D202",
+                "note",
+                f"column {column.name!r} is excluded: {column.reason}.",
+                (column.name,),
+            )
+        elif column.is_feature and column.missing > MOSTLY_MISSING * column.rows:
+            yield found(
+                "D206",
+                "note",
+                f"column {column.name!r} is missing in "
+                f"{percent(column.missing / column.rows, 1)} of the "
+                "rows.",
+                (column.name,),
+            )
+
+
+def _of_totals(table: Table) -> Iterator[Finding]:
+    row = totals_row(table.frame)
+    if row is not None:
+        yield found(
+            "D209",
+            "warning",
+            f"row {row + 1:,}, the last one, contains totals of the rows above and is excluded; "
+            "delete it from the table.",
+            (),
+            (row,),
+        )
+
+
+# ---- spellings ----------------------------------------------------------------------------------
+
+# Shorter words differ by a letter and are words all the same: S and XS, Aa and AA.
+SHORTEST = 3
+# From so many letters on, any one of them may be wrong; of fewer, none is exchanged for another.
+LONG = 5
+# A typing error is rare beside the level that was meant, and that has some rows.
+RARE, FEWEST_MEANT = 0.05, 10
+# Among more levels than this, words that differ by one letter are to be expected.
+MOST_LEVELS = 300
+SHOWN = 5
+
+
+def alike(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Groups of levels that look like different spellings of one, the most frequent first.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        The levels of a column and their rows.
+
+    Returns
+    -------
+    list of tuple of str
+        Levels that differ in case, accents, blanks or hyphens; and rare ones that differ from a
+        frequent one by a letter. Codes such as A1 and A2 are all different.
+    """
+    same: dict[str, list[str]] = defaultdict(list)
+    for level in sorted(counts, key=lambda level: (-counts[level], level)):
+        same[_folded(level)].append(level)
+    meant = _meant(same, {word: sum(counts[one] for one in same[word]) for word in same})
+    groups = {word: levels for word, levels in same.items() if word not in meant}
+    for word, right in meant.items():
+        groups[right].extend(same[word])
+    return [tuple(levels) for levels in groups.values() if len(levels) > 1]
+
+
+def _folded(level: str) -> str:
+    """A level without what people write in different ways; short ones and codes as they are."""
+    # Accents stand on letters of their own after decomposition.
+    plain = unicodedata.normalize("NFKD", level.casefold())
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    plain = re.sub(r"\s+", " ", plain).strip(" .,;:!")
+    if not re.search(r"\d", plain):
+        plain = re.sub(r"(?<=[^\W\d_])[\s_-]+(?=[^\W\d_])", "", plain)
+    return plain if len(re.findall(r"[^\W\d_]", plain)) >= SHORTEST else level
+
+
+def _meant(same: Mapping[str, list[str]], counts: Mapping[str, int]) -> dict[str, str]:
+    """For each word that looks like a typing error, the frequent one that was meant."""
+    words = [word for word in same if _is_word(same[word][0])]
+    if len(words) > MOST_LEVELS:
+        return {}
+    found = {}
+    for word in words:
+        near = [
+            other
+            for other in words
+            if counts[other] >= FEWEST_MEANT
+            and counts[word] <= RARE * counts[other]
+            and (is_slip(word, other) or _has_lost_capital(same[word][0], same[other][0]))
+        ]
+        if near:
+            found[word] = max(near, key=lambda other: counts[other])
+    # What was meant is no error itself.
+    return {word: right for word, right in found.items() if right not in found}
+
+
+def _is_word(level: str) -> bool:
+    """Whether letters alone make it up, and not capitals, which are codes: XS, USA."""
+    is_code = level.isupper() and len(level) < LONG
+    return not is_code and re.fullmatch(r"[^\W\d_]{2,}(?:[\s-]+[^\W\d_]+)*", level) is not None
+
+
+def is_slip(word: str, other: str) -> bool:
+    """Whether two words differ by a letter behind the first: one too many, too few or wrong.
+
+    Of short words, only letters in the wrong order are taken for an error: Jun and Jul are two.
+    """
+    if word == other or word[0] != other[0] or abs(len(word) - len(other)) > 1:
+        return False
+    start = 1
+    while start < min(len(word), len(other)) and word[start] == other[start]:
+        start += 1
+    rest, its = word[start:], other[start:]
+    if rest[1::-1] + rest[2:] == its and len(rest) > 1:
+        return True
+    is_long = max(len(word), len(other)) >= LONG
+    return is_long and (rest[1:] == its[1:] or rest[1:] == its or rest == its[1:])
+
+
+def _has_lost_capital(level: str, other: str) -> bool:
+    """Whether one is the other without its first letter, a capital: üd for Süd."""
+    return other[:1].isupper() and level == other[1:] and level.islower()
+
+
+def in_words(groups: list[tuple[str, ...]]) -> Iterator[str]:
+    """Each group as people would name it."""
+    for levels in groups[:SHOWN]:
+        yield " and ".join(repr(level) for level in levels[:SHOWN])
+    if len(groups) > SHOWN:
+        yield f"{len(groups) - SHOWN:,} more"
+
+
+def _of_spellings(table: Table, columns: Sequence[Column]) -> Iterator[Finding]:
+    for column in columns:
+        if column.role in ("category", "target") and column.dtype == "String":
+            counts = table.frame[column.name].drop_nulls().value_counts()
+            yield from spelled_alike(column, alike(dict(counts.iter_rows())))
+
+
+def spelled_alike(column: Column, groups: list[tuple[str, ...]]) -> Iterator[Finding]:
+    """The finding about categories that look like one, from `alike`; of classes it is a warning."""
+    if groups:
+        yield found(
+            "D208",
+            "warning" if column.role == "target" else "note",
+            f"column {column.name!r}: {', '.join(in_words(groups))} look like different spellings "
+            "of one category; use one spelling.",
+            (column.name,),
+        )
