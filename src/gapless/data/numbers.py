@@ -217,12 +217,24 @@ def grouped_by_points(texts: pl.Series) -> Numbers | None:
 
 def _undecorated(texts: pl.Series, decimal: str) -> pl.Series:
     """Numbers without signs, blanks and groups of digits; None for texts that are none."""
+    quick = _with_mark_alone(texts, decimal)
+    is_left = quick.is_null() & texts.is_not_null()
+    if not is_left.any():
+        return quick
     pattern = DECIMAL_COMMA if decimal == "," else DECIMAL_POINT
     group = "." if decimal == "," else ","
-    bare = _bare(texts)
+    bare = _bare(texts.set(~is_left, None))
     fits = bare.str.contains(pattern).fill_null(False)
     bare = bare.set(~fits, None).str.replace_all(group, "", literal=True)
-    return as_floats(bare.str.replace(decimal, ".", literal=True))
+    return quick.zip_with(~is_left, as_floats(bare.str.replace(decimal, ".", literal=True)))
+
+
+def _with_mark_alone(texts: pl.Series, decimal: str) -> pl.Series:
+    """Numbers with nothing unusual but their decimal mark, which need no look at their letters."""
+    if decimal == ",":
+        texts = texts.set(texts.str.contains(".", literal=True).fill_null(False), None)
+        texts = texts.str.replace(",", ".", literal=True)
+    return _finite(as_floats(texts))
 
 
 def _bare(texts: pl.Series) -> pl.Series:
