@@ -67,7 +67,7 @@ def one_thread_for_other_libraries():
 def no_verdict(monkeypatch):
     """Unseen scores alone: the versions of a model that a verdict tries take most of the time."""
     monkeypatch.setattr(
-        "gapless.unseen.estimate._judgement", lambda trial, outcome: ("balanced", "nobody asks")
+        "gapless.unseen.entrance._judgement", lambda trial, outcome: ("balanced", "nobody asks")
     )
 
 

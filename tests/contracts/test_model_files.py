@@ -42,8 +42,8 @@ from gapless.choosing import TableModel
 from gapless.data import describe_columns, prepare, table_of
 from gapless.metrics import RecalibratedClassifier
 from gapless.model_io import ModelFileError, describe
+from gapless.model_io.fields import fields_of
 from gapless.model_io.names import MODELS, VALUES, name_of
-from gapless.model_io.registry import fields_of
 from public_estimators import public_estimators
 
 PUBLIC = public_estimators()

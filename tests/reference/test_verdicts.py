@@ -6,7 +6,7 @@ from verdict_cases import CASES, OVER, UNDER, verdict
 
 import gapless
 from gapless.kernels import Constant, Linear
-from gapless.unseen.repeated import by_same_x
+from gapless.unseen.lack_of_fit import by_same_x
 
 OPPOSITE = {OVER: UNDER, UNDER: OVER}
 # The part of the cases that may be missed. The suite looks at one seed of each;

@@ -49,7 +49,6 @@ from ..unseen import (
     Trial,
     dealt,
     take_over,
-    with_shares,
 )
 
 Array = np.ndarray
@@ -224,7 +223,7 @@ def _from_the_fit(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
         raise ValueError(f"no rows of this fit can be held out: {reason}.") from reason
     z = outcome.estimate.z
     if outcome.keeps_shares:
-        z = with_shares(fitted, z)
+        z = fitted.with_shares(z)
     is_held = (weights > 0) & np.all(np.isfinite(z), axis=1)
     held = np.flatnonzero(is_held)
     code = np.searchsorted(model.classes_, fitted.y[held])

@@ -19,9 +19,9 @@ from .._ground.stored import Checks, FittedModel, Misfit, all_finite
 from ..models.trees import CompactTrees, MultiwayTree, PackedTrees, Tree
 from ..unseen import GIVEN
 from .container import ModelFileError
+from .fields import contents
 from .limits import Budget, check_limits, parameter_names
 from .names import name_of
-from .registry import contents
 from .scikit_learn import ATTRIBUTES, OUTPUT, OUTPUT_KINDS, left_by_fit
 from .tree_checks import (
     check_array,

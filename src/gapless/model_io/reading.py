@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 from .checks import check_model, check_sparse, check_value
 from .container import ModelFileError, Tensors
+from .fields import fields_of
 from .limits import MOST_AROUND, Budget, parameter_names
 from .names import MODELS, VALUES, Classes
-from .registry import fields_of
 from .scikit_learn import left_by_fit
 from .writing import DEEPEST, FLOATS, NUMBERS, PLAIN, SPARSE, TYPES, is_key
 

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .container import ModelFileError
+from .fields import contents
 from .limits import MOST_AROUND, MOST_MODELS, check_limits
 from .names import MODELS, VALUES, name_of
-from .registry import contents
 from .scikit_learn import FORGOTTEN, left_by_fit
 
 Array = np.ndarray

@@ -1,7 +1,7 @@
 """What is minimised: X as an operator, loss + penalty + weights on it, and its dual.
 
 X is a `Design` (`_ground.design`), `problem` is the objective P with its derivatives and the dual
-D; `dual_points` moves points into the dual's domain, `null_model` is the best model without
+D; `dual_points` moves points into the dual's domain, `best_bias` is the best model without
 features; `kernel_matrix` and `kernel_features` make a kernel machine a problem of this kind. Knows
 losses, penalties and kernels, and no solver.
 """
@@ -12,6 +12,7 @@ from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .._ground.design import Design, drop_empty_columns, multiply_each
+    from .best_bias import minimise_bias, minimise_biases
     from .dual_points import EPS, FreeColumns, column_norms, eigenvectors, joint_hessian
     from .kernel_features import (
         EXACT,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         some_rows,
     )
     from .kernel_matrix import GIGABYTE, KernelMatrix, free_memory
-    from .null_model import minimise_bias, minimise_biases
     from .problem import Bound, Parameters, Problem, bounds, predictions
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -20,6 +20,7 @@ from .._ground.design import Design, multiply_each
 from .._ground.threads import single_blas
 from ..losses import DualBox, Loss, nearest_slopes
 from ..penalties import Coordinates, Penalty
+from .best_bias import minimise_bias, minimise_biases
 from .dual_points import (
     EPS,
     FreeColumns,
@@ -31,7 +32,6 @@ from .dual_points import (
     orthogonalise_slopes,
     tilt,
 )
-from .null_model import minimise_bias, minimise_biases
 
 Array = np.ndarray
 

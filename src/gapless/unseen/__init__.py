@@ -1,6 +1,6 @@
 """The generalisation gap: what a fitted model scores on unseen rows.
 
-`estimate` is the entrance (`generalize`, `measure`). A fit comes as `fitted` (problems and their
+`entrance` has `generalize` and `measure`. A fit comes as `fitted` (problems and their
 solution) or `refittable` (anything else); `held_out` predicts its rows by `leave_one_out` or by
 `folds`, `population` out of bag; `trial` checks the formula, `scores` judges, `verdict` compares
 with `versions` of less and more freedom, `result` words it. `conformal` and `predicting` make
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         prediction_sets,
         quantiles,
     )
-    from .estimate import generalize, measure
+    from .entrance import generalize, measure
     from .fitted import LARGE_ROWS, LARGE_WORK, Fitted, asymmetric, row_scores
     from .folds import FOLDS, dealt, drawn, mean_losses, splits
     from .held_out import LARGE_SAMPLE, METHODS, Estimate, by_formula, by_refits
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from .scores import Judge, metric_name
     from .search import CV, LOO, Choice, Search, best_of
     from .selection_bias import Corrected, correct
-    from .shares import with_shares
     from .trial import Trial
     from .versions import (
         ChangeDial,

@@ -15,9 +15,10 @@ from ..penalties import L1, L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import solve_many
 from .folds import Fold, dealt, splits
+from .leave_one_out import keep_shares
 from .leave_one_out._base import squares_of
 from .leave_one_out.distinct import Distinct, counted_labels, units_of
-from .narrow import Narrow
+from .leave_one_out.row_space import Narrow
 from .versions import Dial, Version, scaling
 
 Array = np.ndarray
@@ -245,6 +246,17 @@ class Fitted:
                 return None
             problems.append(replace(problem, penalty=penalty))
         return replace(self, problems=problems, start=self._starts(), is_solved=False)
+
+    def with_shares(self, z: Array) -> Array:
+        """Held-out scores (n, K) of classes, with the biases at the shares of all rows."""
+        parts, start = [], 0
+        for problem in self.problems:
+            columns = slice(start, start + (problem.outputs or 1))
+            part = z[:, columns]
+            held = part if problem.outputs is not None else part[:, 0]
+            parts.append(keep_shares(problem, held, self.targets).reshape(part.shape))
+            start = columns.stop
+        return np.hstack(parts)
 
     def only(self, rows: Array) -> Fitted:
         """The same on some of the rows."""

@@ -160,6 +160,10 @@ class Refittable(ABC):
         """The loss of a regression that asks for no mean, as of a quantile."""
         return None
 
+    def with_shares(self, z: Array) -> Array:
+        """Held-out scores as they are: without a loss no step in the biases is known."""
+        return z
+
     def sample(self, rows: Array) -> Refittable:
         """The fit to some rows, as if they were all; asked of fits that are large."""
         raise NotAvailable("no subset of the rows represents all of them")

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ground.stored import Declaration, Maybe, Value
 from ..certificates import Certificate
 from .conformal import Calibration, calibrate
-from .estimate import measure
+from .entrance import measure
 from .result import Generalization, uncorrected
 
 Array = np.ndarray

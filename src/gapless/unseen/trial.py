@@ -14,7 +14,6 @@ from .leave_one_out import NotAvailable
 from .leave_one_out.distinct import counted_labels
 from .result import Disagreement
 from .scores import Judge
-from .shares import with_shares
 
 # How many units are left out for real to check a formula: so many far ones, and as many at random.
 REFITS = 20
@@ -94,7 +93,7 @@ class Trial:
         plain = self._scored(estimate)
         if self.groups is not None or not fitted.has_classes:
             return plain
-        kept = self._scored(replace(estimate, z=with_shares(fitted, estimate.z)))
+        kept = self._scored(replace(estimate, z=fitted.with_shares(estimate.z)))
         if not abs(kept.score - plain.score) > kept.standard_error:
             return plain
         return replace(kept, estimate=estimate, keeps_shares=True)

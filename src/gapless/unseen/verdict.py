@@ -22,10 +22,9 @@ import numpy as np
 from .answers import Answering, Link
 from .fitted import Array
 from .folds import drawn
+from .lack_of_fit import by_same_x, corrections
 from .leave_one_out import NotAvailable
-from .leftover import corrections
 from .paired import PART, SURE, Lead, lead
-from .repeated import by_same_x
 from .trial import Outcome, Trial
 from .versions import Dial, Version, at_once
 

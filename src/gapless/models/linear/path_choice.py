@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...problem import Parameters
-from ...unseen import METHODS, Choice, Distinct, Fitted, Judge, Search, mean_and_error, with_shares
+from ...unseen import METHODS, Choice, Distinct, Fitted, Judge, Search, mean_and_error
 from .path import Path, ScoredPath
 from .path_following import ridge_path
 from .strengths import is_ridge
@@ -138,7 +138,7 @@ def _rivals(
     # Without a row its class is less frequent, which is made good where rows were left out one by
     # one. Folds keep the shares of the classes, or did not when they chose.
     is_moved = part.has_classes and path.method in METHODS
-    shown = [reported.of_rows(with_shares(part, z[:, k]) if is_moved else z[:, k]) for k in order]
+    shown = [reported.of_rows(part.with_shares(z[:, k]) if is_moved else z[:, k]) for k in order]
     by = [decisive(z[:, k]) for k in order]
     shape = len(order), len(rows)
     return order, np.reshape(np.array(shown), shape), np.reshape(np.array(by), shape)

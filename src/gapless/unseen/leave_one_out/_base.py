@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpocon
 
-from ..._ground.design import Design
 from ..._ground.lapack import call_lapack, eigh, potrf, trtri
 from ..._ground.threads import single_blas
 from ...problem import Problem
-from ...solvers import EPS, Cholesky, orthonormal, thin_qr, unit_diagonal
+from ...solvers import EPS, unit_diagonal
 
 Array = np.ndarray
 
@@ -86,29 +85,6 @@ def whiten(H: Array) -> tuple[Array, float]:
     values, vectors = call_lapack(eigh, H)
     keep = values > 16 * m * EPS * max(values[-1], 0.0)
     return scale[:, None] * vectors[:, keep] / np.sqrt(values[keep]), 0.0
-
-
-def row_space(design: Design, l2: Array) -> tuple[Design, Array]:
-    """XB and B (d, n) with which w = Bv turns ½Σ l2ⱼwⱼ² into ½‖v‖², for n < d and all l2ⱼ > 0."""
-    root = np.sqrt(l2)
-    Q, R = call_lapack(thin_qr, (design.dense() / root).T)
-    return Design(np.ascontiguousarray(R.T)), Q / root[:, None]
-
-
-def reduced_space(design: Design, l2: Array) -> tuple[Design, Array] | None:
-    """The same where X has no more columns than rows, but a rank below d; None where it has not."""
-    root = np.sqrt(l2)
-    G = design.gram() / np.multiply.outer(root, root)
-    if Cholesky(G.copy()).is_reliable:
-        return None
-    scale = unit_diagonal(G)
-    values, vectors = call_lapack(eigh, G)
-    keep = values > 16 * len(values) * EPS * max(values[-1], 0.0)
-    if np.all(keep):
-        return None
-    # The units of the features are taken back, and the basis made orthonormal again.
-    basis = orthonormal(vectors[:, keep] / scale[:, None]) / root[:, None]
-    return Design(np.ascontiguousarray(design.times(basis))), basis
 
 
 def members(labels: Array) -> list[Array]:

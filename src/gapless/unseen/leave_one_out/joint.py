@@ -20,13 +20,12 @@ from ._base import (
     block_step,
     blocks,
     members,
-    reduced_space,
     refuse_large_system,
-    row_space,
     squares_of,
     whiten,
 )
 from .distinct import Distinct
+from .row_space import reduced_space, row_space
 
 # Curvatures of rows of one x may differ by rounding of their predictions.
 ALIKE = 1e-6

@@ -14,9 +14,10 @@ import numpy as np
 from ..._ground.design import Design
 from ..._ground.threads import single_blas
 from ...problem import Parameters, Problem
-from ._base import LARGEST_SYSTEM, Array, NotAvailable, row_space, squares_of
+from ._base import LARGEST_SYSTEM, Array, NotAvailable, squares_of
 from .distinct import Distinct
 from .features import InFeatures
+from .row_space import row_space
 
 # What rounding may do to the predictions.
 LOSS_OF_DIGITS = 1e-7

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._ground.design import Design
-from .._ground.threads import single_blas
-from ..penalties import L2
-from ..problem import Parameters, Problem
-from .leave_one_out._base import row_space, squares_of
+from ..._ground.design import Design
+from ..._ground.lapack import call_lapack, eigh
+from ..._ground.threads import single_blas
+from ...penalties import L2
+from ...problem import Parameters, Problem
+from ...solvers import EPS, Cholesky, orthonormal, thin_qr, unit_diagonal
+from ._base import squares_of
 
 Array = np.ndarray
 # The decomposition takes 4n²d operations, a pass over X 2nd times its density, and forty refits
@@ -69,3 +71,26 @@ class Narrow:
 def _has_squares(problem: Problem, l2: Array) -> bool:
     other = squares_of(problem)
     return other is not None and np.array_equal(l2, other)
+
+
+def row_space(design: Design, l2: Array) -> tuple[Design, Array]:
+    """XB and B (d, n) with which w = Bv turns ½Σ l2ⱼwⱼ² into ½‖v‖², for n < d and all l2ⱼ > 0."""
+    root = np.sqrt(l2)
+    Q, R = call_lapack(thin_qr, (design.dense() / root).T)
+    return Design(np.ascontiguousarray(R.T)), Q / root[:, None]
+
+
+def reduced_space(design: Design, l2: Array) -> tuple[Design, Array] | None:
+    """The same where X has no more columns than rows, but a rank below d; None where it has not."""
+    root = np.sqrt(l2)
+    G = design.gram() / np.multiply.outer(root, root)
+    if Cholesky(G.copy()).is_reliable:
+        return None
+    scale = unit_diagonal(G)
+    values, vectors = call_lapack(eigh, G)
+    keep = values > 16 * len(values) * EPS * max(values[-1], 0.0)
+    if np.all(keep):
+        return None
+    # The units of the features are taken back, and the basis made orthonormal again.
+    basis = orthonormal(vectors[:, keep] / scale[:, None]) / root[:, None]
+    return Design(np.ascontiguousarray(design.times(basis))), basis
