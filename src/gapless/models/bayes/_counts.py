@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from ..._ground.stored import LOGARITHM, Declaration, Numbers, Unused
 from ..._ground.validation import Training
 from ...unseen import LOO, multiple
 from ._base import NaiveBayesClassifier
-from .counting import Priors
+from .counting import Priors, sums_by_class
 from .held_out import LOG_LOSS, choose_alpha
 
 Array = np.ndarray
@@ -60,6 +61,8 @@ class CountBayes(NaiveBayesClassifier):
         "alpha_": Unused(),
         "search_": Unused(),
     }
+    # Whether numbers below 0 are refused.
+    _is_positive = False
     # By what "loo" chooses.
     _tuned_by = LOG_LOSS
     _parameter_constraints: ClassVar[dict] = {
@@ -72,9 +75,18 @@ class CountBayes(NaiveBayesClassifier):
 
     # ---- what a subclass says --------------------------------------------------------------------
 
+    def _coded(self, X: Any) -> Any:
+        """Rows as they are counted."""
+        return X
+
     def _count(self, data: Training) -> dict[str, Any]:
         """What is counted of rows, as attributes; `class_count_` is one of them."""
-        raise NotImplementedError
+        assert data.classes is not None
+        K = len(data.classes)
+        return {
+            "class_count_": np.bincount(data.y, data.weights, K),
+            "feature_count_": sums_by_class(data.X, data.y, data.weights, K),
+        }
 
     def _merged(self, counts: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         """The counts of two parts of the data together."""
@@ -85,6 +97,20 @@ class CountBayes(NaiveBayesClassifier):
         raise NotImplementedError
 
     # ---- fitting ---------------------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight=None, *, reset=True):
+        return self._to_count(super()._read(X, y, sample_weight, reset=reset))
+
+    def _read_part(self, X, y, classes, sample_weight):
+        return self._to_count(super()._read_part(X, y, classes, sample_weight))
+
+    def _to_count(self, data: Training) -> Training:
+        if self._is_positive:
+            check_not_negative(data.X, self)
+        return replace(data, X=self._coded(data.X))
+
+    def _read_rows(self, X):
+        return self._coded(super()._read_rows(X))
 
     def _tuned(self):
         return ("alpha",) if isinstance(self.alpha, str) else ()
@@ -183,6 +209,7 @@ class CountBayes(NaiveBayesClassifier):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._is_positive
         # Of random numbers, which are no counts, little can be learned.
         tags.classifier_tags.poor_score = True
         return tags

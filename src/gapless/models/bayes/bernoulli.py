@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -23,7 +22,6 @@ from .counting import (
     log_positive,
     log_ratio,
     products,
-    sums_by_class,
 )
 
 Array = np.ndarray
@@ -93,18 +91,7 @@ class BernoulliNB(CountBayes):
         self.class_prior = class_prior
         self.smooth_prior = smooth_prior
 
-    def _read(self, X, y, sample_weight=None, *, reset=True):
-        data = super()._read(X, y, sample_weight, reset=reset)
-        return replace(data, X=self._there(data.X))
-
-    def _read_part(self, X, y, classes, sample_weight):
-        data = super()._read_part(X, y, classes, sample_weight)
-        return replace(data, X=self._there(data.X))
-
-    def _read_rows(self, X):
-        return self._there(super()._read_rows(X))
-
-    def _there(self, X: Any) -> Any:
+    def _coded(self, X):
         """X in 0 and 1."""
         if self.binarize is not None:
             return binarize(X, threshold=self.binarize)
@@ -115,13 +102,6 @@ class BernoulliNB(CountBayes):
                 "binarize=0.0."
             )
         return X
-
-    def _count(self, data):
-        K = len(data.classes)
-        return {
-            "class_count_": np.bincount(data.y, data.weights, K),
-            "feature_count_": sums_by_class(data.X, data.y, data.weights, K),
-        }
 
     def _smooth(self, counts, alpha):
         yes, total = _raised(counts, alpha)

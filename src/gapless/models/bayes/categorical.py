@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -98,18 +97,7 @@ class CategoricalNB(CountBayes):
 
     # ---- reading ---------------------------------------------------------------------------------
 
-    def _read(self, X, y, sample_weight=None, *, reset=True):
-        data = super()._read(X, y, sample_weight, reset=reset)
-        return replace(data, X=self._whole(data.X))
-
-    def _read_part(self, X, y, classes, sample_weight):
-        data = super()._read_part(X, y, classes, sample_weight)
-        return replace(data, X=self._whole(data.X))
-
-    def _read_rows(self, X):
-        return self._whole(super()._read_rows(X))
-
-    def _whole(self, X: Any) -> Array:
+    def _coded(self, X):
         """Numbers of categories as floats without fractions."""
         check_not_negative(X, self)
         if X.size and X.max() >= MOST:

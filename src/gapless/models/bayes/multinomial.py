@@ -10,7 +10,7 @@ from ..._ground.about import Example, Examples
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Numbers
 from ._base import LEARNED
-from ._counts import COUNTED, CountBayes, check_not_negative
+from ._counts import COUNTED, CountBayes
 from .counting import (
     Entries,
     left_over,
@@ -18,7 +18,6 @@ from .counting import (
     log_positive,
     log_ratio,
     products,
-    sums_by_class,
 )
 from .held_out import ACCURACY
 
@@ -64,6 +63,7 @@ class MultinomialNB(CountBayes):
         **CountBayes._stored,
         "feature_count_": Numbers("classes", "features", low=0),
     }
+    _is_positive = True
     # Of the entries of a sparse X.
     _takes_any_order = True
 
@@ -75,23 +75,6 @@ class MultinomialNB(CountBayes):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.smooth_prior = smooth_prior
-
-    def _read(self, X, y, sample_weight=None, *, reset=True):
-        data = super()._read(X, y, sample_weight, reset=reset)
-        check_not_negative(data.X, self)
-        return data
-
-    def _read_part(self, X, y, classes, sample_weight):
-        data = super()._read_part(X, y, classes, sample_weight)
-        check_not_negative(data.X, self)
-        return data
-
-    def _count(self, data):
-        K = len(data.classes)
-        return {
-            "class_count_": np.bincount(data.y, data.weights, K),
-            "feature_count_": sums_by_class(data.X, data.y, data.weights, K),
-        }
 
     def _smooth(self, counts, alpha):
         log = np.empty(counts["feature_count_"].shape)
@@ -132,11 +115,6 @@ class MultinomialNB(CountBayes):
             primal, dual = primal + more, dual + least
         return primal, dual, float(np.sum(np.broadcast_to(alpha, count.shape)))
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
 
 def times(X: Any, log_prob: Array) -> Array:
     """X·log_probᵀ in float64, where 0·(−∞) is 0."""
@@ -151,7 +129,7 @@ def times(X: Any, log_prob: Array) -> Array:
 
 
 @described(COUNTED, LEARNED, FEATURES)
-class ComplementNB(MultinomialNB):
+class ComplementNB(CountBayes):
     """Naive Bayes for counts that scores how badly a row fits all other classes.
 
     The score of class c is  −Σⱼ xⱼ log θ_cj  with  θ_cj = (M_cj + α)/(Σⱼ M_cj + αd),  where M_cj is
@@ -196,14 +174,19 @@ class ComplementNB(MultinomialNB):
     ['j' 'c']
     """
 
+    _examples: ClassVar[Examples] = (Example("digits"),)
+
     _stored: ClassVar[Declaration] = {
-        **MultinomialNB._stored,
+        **CountBayes._stored,
+        "feature_count_": Numbers("classes", "features", low=0),
         "feature_all_": Numbers("features", low=0),
     }
+    _is_positive = True
+    _takes_any_order = True
     # Its scores are no logarithms of probabilities.
     _tuned_by = ACCURACY
     _parameter_constraints: ClassVar[dict] = {
-        **MultinomialNB._parameter_constraints,
+        **CountBayes._parameter_constraints,
         "norm": ["boolean"],
     }
 
@@ -217,14 +200,12 @@ class ComplementNB(MultinomialNB):
         norm=False,
         smooth_prior=False,
     ):
-        super().__init__(
-            alpha=alpha,
-            force_alpha=force_alpha,
-            fit_prior=fit_prior,
-            class_prior=class_prior,
-            smooth_prior=smooth_prior,
-        )
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
         self.norm = norm
+        self.smooth_prior = smooth_prior
 
     def _smooth(self, counts, alpha):
         everywhere = counts["feature_count_"].sum(axis=0)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import VALID_METRICS, BallTree, KDTree
+from sklearn.neighbors._base import KNeighborsMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -41,8 +42,9 @@ METRICS = set().union(*VALID_METRICS.values(), MIXED)
 NO_SAY = 1e-4
 
 
-class NeighborsModel(BaseEstimator):
-    """Base of the nearest-neighbour estimators."""
+# The base of scikit-learn tells its functions, such as kneighbors_graph, what a model can do.
+class NeighborsModel(KNeighborsMixin, BaseEstimator):
+    """Base of the nearest-neighbour estimators: rows to search, and the nearest of them."""
 
     _guide = "neighbors"
 
@@ -265,6 +267,88 @@ class NeighborsModel(BaseEstimator):
         """Positions among all training rows, of those among the rows that are searched."""
         return rows if self._kept is None else np.where(rows >= 0, self._kept[rows], -1)
 
+    # ---- the nearest rows ------------------------------------------------------------------------
+
+    @property
+    def _requested_neighbors(self) -> int:
+        """How many neighbours are asked for."""
+        return int(self.n_neighbors)
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """Find the nearest training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features), or distances \
+to the training rows if metric="precomputed", default=None
+            Rows to find neighbours of; all training rows without X, which are no neighbours of
+            themselves. Rows of weight 0 are no neighbours of any.
+        n_neighbors : int, default=None
+            How many; as the estimator says if None.
+        return_distance : bool, default=True
+            Whether to return the distances.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            The nearest first; of equally near rows, the first. Only with `return_distance`.
+        rows : ndarray of int, shape (n_queries, n_neighbors)
+            Positions of the neighbours among the training rows.
+        """
+        check_is_fitted(self)
+        k = self._count(n_neighbors, X is None)
+        if X is None:
+            queries, own, labels = self._own_rows()
+            distances, rows = self._searching.nearest(queries, k, own, labels)
+        else:
+            distances, rows = self._searching.nearest(self._of_kept(self._read_queries(X)), k)
+        rows = self._numbered(rows)
+        return (distances, rows) if return_distance else rows
+
+    def _count(self, n_neighbors: Any, is_own: bool) -> int:
+        """How many neighbours, if there are so many."""
+        k: Any = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = self._requested_neighbors if isinstance(k, str) else k
+        if isinstance(k, bool) or not isinstance(k, Integral):
+            raise TypeError(
+                f"n_neighbors does not take {type(k)} value, enter integer value; got {k!r}."
+            )
+        count = int(k)
+        if count <= 0:
+            raise ValueError(f"Expected n_neighbors > 0. Got {k}")
+        there = self.n_samples_fit_ if self._kept is None else len(self._kept)
+        if count + is_own > there:
+            sign = "<" if is_own else "<="
+            raise ValueError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit "
+                f"= {there}; use fewer neighbours, or fit to more rows."
+            )
+        return count
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """The graph from rows to their nearest training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features), default=None
+            Rows; the training rows without X.
+        n_neighbors : int, default=None
+            How many; as the estimator says if None.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether the entries are ones or distances.
+
+        Returns
+        -------
+        graph : sparse matrix in CSR format, shape (n_queries, n_samples_fit)
+            With an entry for each neighbour.
+        """
+        check_is_fitted(self)
+        check_mode(mode)
+        distances, rows = self.kneighbors(X, n_neighbors)
+        starts = np.arange(0, rows.size + 1, rows.shape[1])
+        values = distances if mode == "distance" else np.ones(rows.shape)
+        return graph_of(values.ravel(), rows.ravel(), starts, self.n_samples_fit_)
+
     def __getstate__(self):
         # What the compiled core has built is built again from the rows.
         return super().__getstate__() | {"_search": None}
@@ -279,6 +363,18 @@ class NeighborsModel(BaseEstimator):
 
     def _formula(self) -> None:
         """None: rows are kept and looked up, and nothing is minimised."""
+
+
+def check_mode(mode: str) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ValueError(
+            'Unsupported mode, must be one of "connectivity", or "distance" but got '
+            f'"{mode}" instead'
+        )
+
+
+def graph_of(values: Array, rows: Array, starts: Array, count: int) -> Any:
+    return sp.csr_matrix((values, rows, starts), shape=(len(starts) - 1, count))
 
 
 def _by_rows(X: Any) -> Any:

@@ -22,7 +22,6 @@ from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, as_fitted, take_over
 from ._base import NeighborsModel
 from .held_out import NeighborsFit, choose_k
-from .questions import NearestMixin
 from .votes import Voters
 
 Array = np.ndarray
@@ -61,7 +60,7 @@ class NeighborsData:
         return bool(np.all(self.outputs.weights == 1))
 
 
-class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsModel):
+class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
     """Base of the estimators whose neighbours vote."""
 
     _stored: ClassVar[Declaration] = {
