@@ -133,12 +133,14 @@ class Choice:
         *,
         metric: str,
         select: str = "min",
+        chosen: int | None = None,
         is_whole: bool = True,
     ) -> Choice:
-        """The best of the models, or the first of them that is good enough."""
+        """The best of the models, the first of them that is good enough, or the one named."""
         unseen, errors = mean_and_error(by, weights)
         rows = np.full(len(unseen), len(weights))
-        search = Search(values, unseen, errors, rows, best_of(unseen, errors, select), metric)
+        chosen = best_of(unseen, errors, select) if chosen is None else chosen
+        search = Search(values, unseen, errors, rows, chosen, metric)
         return cls(search, shown, by, weights, is_whole, 1.0 if select == "1se" else 0.0)
 
     @property

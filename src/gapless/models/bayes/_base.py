@@ -243,18 +243,6 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     # ---- both gaps -------------------------------------------------------------------------------
 
-    def _reread(self, X, y, sample_weight) -> Training:
-        """The data of the fit, read again."""
-        check_is_fitted(self)
-        data = self._read(X, y, sample_weight, reset=False)
-        assert data.classes is not None
-        if not np.array_equal(data.classes, self.classes_):
-            raise ValueError(
-                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
-                f"with {self.classes_.tolist()}; pass the training data."
-            )
-        return data
-
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         """The certificate, computed again from the data of the fit."""
         data = self._reread(X, y, sample_weight)

@@ -30,7 +30,6 @@ from ...unseen import (
     Distinct,
     NotAvailable,
     Refittable,
-    Search,
     Version,
     drawn,
     mean_and_error,
@@ -348,13 +347,12 @@ class _HeldOut:
         by, right = (
             np.column_stack([scores[alpha] for alpha in alphas]) for scores in (self.by, self.right)
         )
-        search = Search(
-            values={"alpha": np.array(alphas)},
-            unseen=np.array([self.means[alpha] for alpha in alphas]),
-            standard_errors=np.array([self.errors[alpha] for alpha in alphas]),
-            rows=np.full(len(alphas), len(by)),
-            chosen=alphas.index(self.best),
+        return Choice.of(
+            {"alpha": np.array(alphas)},
+            right,
+            by,
+            self.units.weights,
             metric=self.model._tuned_by,
+            chosen=alphas.index(self.best),
+            is_whole=len(self.rows) == np.count_nonzero(self.fit.is_counted),
         )
-        is_whole = len(self.rows) == np.count_nonzero(self.fit.is_counted)
-        return Choice(search, right, by, self.units.weights, is_whole)

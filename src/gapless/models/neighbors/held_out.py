@@ -19,6 +19,7 @@ from ...unseen import (
     LARGE_ROWS,
     LARGE_SAMPLE,
     Choice,
+    Distinct,
     NotAvailable,
     Refittable,
     Version,
@@ -314,19 +315,11 @@ class _Scores:
     def _by_unit(self) -> tuple[Array, Array, Array]:
         """Scores of the units, those that decide and those that are shown, and their weights."""
         rows, by, shown = (np.concatenate(part) for part in zip(*self.parts))
-        weights = self.fitted.weights[rows]
-        _, unit = np.unique(self.fitted.units[rows], return_inverse=True)
-        if len(rows) == unit.max() + 1:
-            order = np.argsort(unit)
-            return by[order], shown[order], weights[order]
-        total = np.bincount(unit, weights)
-
-        def mean(scores: Array) -> Array:
-            sums = np.zeros((len(total), scores.shape[1]))
-            np.add.at(sums, unit, weights[:, None] * scores)
-            return sums / total[:, None]
-
-        return mean(by), mean(shown), total
+        # In the order of their content, so that sums have the same bits whatever that of the rows.
+        order = np.argsort(self.fitted.units[rows], kind="stable")
+        weights = self.fitted.weights[rows[order]]
+        units = Distinct.by(self.fitted.units[rows[order]], weights)
+        return units.means(by[order], weights), units.means(shown[order], weights), units.weights
 
     @property
     def means(self) -> Array:
