@@ -5,7 +5,7 @@ and the compiled core, never estimators or certificates. All stop by the same ru
 and end with the active-set polish. The contract is in `_base`.
 """
 
-# Solvers are known by name once their files are imported.
+# Importing a solver's file registers it under its name.
 from . import (
     augmented_lagrangian,
     closed_form,

@@ -1,8 +1,8 @@
-"""What all solvers share: how an iterate is handed over, when to stop, what is kept.
+"""What all solvers share: how they hand over iterates, when they stop, what is kept.
 
-A solver is a generator function: it yields a `Point` wherever one may stop, and holds nothing but
-its mathematics. `run` drives it: it computes the duality gap, and keeps the best primal and the
-best dual point, the trace, the time limit and Ctrl-C.
+A solver is a generator function: it yields a `Point` wherever it may stop, and contains nothing but
+its mathematics. `run` drives it: it computes the duality gap, keeps the best primal and dual points
+and the trace, and handles the time limit and Ctrl-C.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An iterate. What the solver has at hand (z = Xw + b, a dual point θ, P, Xᵀθ) saves work.
+    """An iterate. Fields the solver already has (z = Xw + b, a dual point θ, P, Xᵀθ) save work.
 
-    `estimate` is the solver's own guess of P − P*: while it is far above the tolerance, the gap is
-    not computed.
+    `estimate` is the solver's own estimate of P − P*: while it is far above the tolerance, the gap
+    is not computed.
     """
 
     w: Array
@@ -41,9 +41,9 @@ class Point:
 
 @dataclass
 class Trace:
-    """Objective, gap (nan where it was not computed) and seconds since the start, for each iterate.
+    """Objective, gap (nan if not computed) and seconds since the start, for each iterate.
 
-    `steps` counts the iterates; the start is none.
+    `steps` counts the iterates, without the start.
     """
 
     primal: list[float] = field(default_factory=list)
@@ -73,13 +73,13 @@ class Solution:
 
 
 Method = Callable[[Problem, Parameters], Iterator[Point]]
-# Called after each step with the trace and the gap at which the solver stops; True stops it now.
+# Called after each step with the trace and the gap to reach; returns True to stop the solver.
 Callback = Callable[[Trace, float], bool]
 
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver by name: its generator, and why it refuses a problem (None: it does not)."""
+    """A solver by name: its generator, and why it refuses a problem (None if it does not)."""
 
     name: str
     method: Method
@@ -91,7 +91,7 @@ registry: dict[str, Solver] = {}
 
 
 def solver(name: str, *, refuses: Callable[[Problem], str | None], max_iter: int = 1000):
-    """Register a generator function as the solver of that name."""
+    """Register a generator function as the solver `name`."""
 
     def register(method: Method) -> Method:
         registry[name] = Solver(name, method, refuses, max_iter)
@@ -101,7 +101,7 @@ def solver(name: str, *, refuses: Callable[[Problem], str | None], max_iter: int
 
 
 class Monitor:
-    """Watches the iterates: the best primal and dual points, the gap between them, the trace."""
+    """Follows the iterates: the best primal and dual points, the gap between them, the trace."""
 
     def __init__(self, problem: Problem, tol: float):
         self.problem = problem
@@ -112,11 +112,11 @@ class Monitor:
         self.bound: Bound | None = None
 
     def observe(self, point: Point) -> bool:
-        """Take note of an iterate; True when the gap is at most the target."""
+        """Record an iterate; True when the gap has reached the target."""
         problem = self.problem
         z = problem.predictions(point.w, point.b) if point.z is None else point.z
         primal = problem.primal(point.w, point.b, z) if point.primal is None else point.primal
-        # Of iterates that rounding cannot tell apart, the latest is nearest to the solution.
+        # Among iterates that rounding cannot tell apart, the latest is nearest to the solution.
         if self.best is None or primal <= self.best[0] + 4 * EPS * abs(self.best[0]):
             self.best = (primal, point.w.copy(), np.array(point.b))
         gap = math.nan
@@ -143,13 +143,13 @@ class Monitor:
 
     @property
     def rounding(self) -> float:
-        """What rounding may leave of the gap: it cannot be pushed below."""
+        """The part of the gap that may be rounding: no solver can get below it."""
         if self.best is None or not math.isfinite(self.best[0]):
             return 0.0
         return 8 * EPS * (abs(self.best[0]) + self.problem.scale)
 
     def solution(self, status: str, name: str) -> Solution:
-        """What was reached; the start itself when nothing was."""
+        """The best point found; the start if there is none."""
         problem = self.problem
         if self.best is None:
             null = problem.null
@@ -169,13 +169,13 @@ def run(
     max_iter: int | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Drive a solver from `start` until the gap is at most tol·P₀, or it may go no further."""
+    """Drive a solver from `start` until the gap is at most tol·P₀ or it cannot continue."""
     monitor = Monitor(problem, tol)
     status = "stalled"
     limit = chosen.max_iter if max_iter is None else max_iter
     try:
-        # Entered once: every product would switch all BLAS libraries to one thread and back. An
-        # iterate that overflows is judged by its objective.
+        # Entered once: otherwise each product would switch all BLAS libraries to one thread and
+        # back. An iterate that overflows is judged by its objective.
         with single_blas(), np.errstate(over="ignore", invalid="ignore"):
             begin = problem.null if start is None else start
             if _is_solution(monitor, start):
@@ -183,7 +183,7 @@ def run(
             for point in _iterates(chosen, problem, begin):
                 monitor.trace.steps += monitor.trace.steps > 0 or not _is_start(point, begin)
                 done = monitor.observe(point)
-                # Asked after the last step, too, so that a callback sees every one.
+                # Also after the last step, so that a callback sees every step.
                 asked = callback is not None and callback(monitor.trace, monitor.target)
                 if done:
                     status = "optimal"
@@ -204,14 +204,14 @@ def run(
 
 
 def _is_solution(monitor: Monitor, start: Parameters | None) -> bool:
-    """Whether a start with a dual point of this problem is optimal already, for any solver."""
+    """Whether a start with a dual point of this problem is already optimal, for any solver."""
     problem = monitor.problem
     shape = (problem.n,) if problem.outputs is None else (problem.n, problem.outputs)
     if start is None or np.shape(start.theta) != shape:
         return False
     if monitor.observe(Point(start.w, start.b, theta=start.theta)):
         return True
-    monitor.trace = Trace()  # the solver will begin with the same point
+    monitor.trace = Trace()  # the solver begins with the same point
     return False
 
 
@@ -220,17 +220,17 @@ def _is_start(point: Point, begin: Parameters) -> bool:
 
 
 def _iterates(chosen: Solver, problem: Problem, begin: Parameters) -> Iterator[Point]:
-    """What the solver yields; where there is nothing to solve, the point that is known."""
-    # The best biases of classes at kinks do not tell the slopes.
+    """The solver's iterates; where there is nothing to solve, the known solution."""
+    # With classes at kinks, the best biases do not determine the slopes.
     if problem.d or (problem.loss.is_piecewise_linear and problem.loss.has_class_box):
         return chosen.method(problem, begin)
     return _null_point(problem)
 
 
 def _null_point(problem: Problem) -> Iterator[Point]:
-    """Without features the best bias, found with the null model, is all there is to find.
+    """The solution without features: the best bias, known from the null model.
 
-    Where it is at a kink of some rows, θ lies between their slopes on both sides, so that Σθ = 0.
+    If it lies at a kink of some rows, their θ lie between the slopes on both sides, so that Σθ = 0.
     """
     w, b = problem.null.w, problem.null.b
     z = problem.predictions(w, b)

@@ -1,4 +1,4 @@
-"""The augmented Lagrangian on the loss: piecewise-linear losses by a row of smooth problems."""
+"""The augmented Lagrangian on the loss: piecewise-linear losses as a series of smooth problems."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .normal_equations import NormalMatrix
 Array = np.ndarray
 EPS = np.finfo(float).eps
 
-GROWTH = 2.0  # of ρ from one smooth problem to the next, which takes one to five steps then
-ACCURACY = 0.03  # to which a smooth problem is solved, against the move of θ that it makes
-SHARP = 1e4  # times the first ρ is what adds digits to a solution
-STEPS = 1000  # that one smooth problem may take
-LAST = 3  # of the slopes before the last ones are bounds in the end, too
-PATIENCE = 20  # steps after which a smooth problem is left as it is if they made no progress
-FEW = 2000  # rows or features for which Newton's equations are solved directly
-# The first problems are solved on every so many-th row, if that leaves so many rows per unknown.
+GROWTH = 2.0  # of ρ from one smooth problem to the next, each of which then takes one to five steps
+ACCURACY = 0.03  # of the solution of a smooth problem, relative to the change of θ it makes
+SHARP = 1e4  # times the first ρ adds digits to a solution
+STEPS = 1000  # at most, for one smooth problem
+LAST = 3  # slopes before the last that are also tried as bounds at the end
+PATIENCE = 20  # steps without progress after which a smooth problem is abandoned
+FEW = 2000  # rows or features: Newton's equations are solved directly
+# Solve the first problems on every SAMPLE_STEP-th row if that leaves enough rows per unknown.
 SAMPLE_STEP, ROWS_PER_UNKNOWN, SAMPLE_PROBLEMS = 8, 20, 3
 
 
 @dataclass(frozen=True, eq=False)
 class _Smooth(Loss):
-    """The loss whose conjugate is given, row by row: ℓ(z) = max_u zu − ℓ*(u) over the box.
+    """The loss with the given conjugate, row by row: ℓ(z) = max_u zu − ℓ*(u) over the box.
 
-    The target y of a row is its number, so that the loss also works on some of the rows.
+    The target y of a row is its index, so that the loss also works on a subset of the rows.
     """
 
     box: DualBox
@@ -43,7 +43,7 @@ class _Smooth(Loss):
     task = "regression"
 
     def slopes(self, y: Array, z: Array) -> tuple[DualBox, Array]:
-        """The box of the given rows, and the u at which the maximum is reached."""
+        """The box of the given rows, and the u that attains the maximum."""
         box = self.dual_box(y)
         t = z - box.linear
         if box.absolute:
@@ -64,7 +64,7 @@ class _Smooth(Loss):
         return self.value(y, z), *self.bends(y, z)
 
     def bends(self, y: Array, z: Array) -> tuple[Array, Array]:
-        """The first and the second derivative, without the value."""
+        """The first and second derivatives, without the value."""
         box, u = self.slopes(y, z)
         is_inside = (u > box.lower) & (u < box.upper)
         if box.absolute:
@@ -87,12 +87,12 @@ def _refuses(problem: Problem) -> str | None:
 
 @solver("augmented_lagrangian", refuses=_refuses, max_iter=200)
 def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Minimise Σ sᵢ·eᵢ(zᵢ) + R(w) again and again, e smooth and ever closer to the loss ℓ.
+    """Minimise Σ sᵢ·eᵢ(zᵢ) + R(w) repeatedly, with e smooth and ever closer to the loss ℓ.
 
     e(z) = max_u zu − ℓ*(u) − (u − u₀)²/2ρ is quadratic around each kink of ℓ; u₀ = −θ/s is the
-    slope that the last such problem ended with, so that e and ℓ have the same minimiser in the
-    end, at a finite ρ. Newton's method sees only the rows near a kink, which become few. It is
-    the proximal point method on the dual, whose speed is superlinear as ρ grows.
+    slope at the end of the previous problem, so that e and ℓ finally have the same minimiser, at a
+    finite ρ. Newton's method sees only the rows near a kink, which become few. This is the proximal
+    point method on the dual; it converges superlinearly as ρ grows.
 
     References
     ----------
@@ -104,7 +104,7 @@ def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]
 
 
 def sharpen(problem: Problem, parameters: Parameters, rounds: int) -> Point | None:
-    """The last iterate of some more smooth problems from a solution, whose θ is near the best.
+    """The last iterate of `rounds` more smooth problems from a solution whose θ is nearly optimal.
 
     ρ is so large that each of them adds digits.
     """
@@ -116,9 +116,9 @@ def sharpen(problem: Problem, parameters: Parameters, rounds: int) -> Point | No
 
 
 def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Iterator[Point]:
-    """The smooth problems one after the other, from given slopes u₀ and ρ."""
+    """Solve the smooth problems in turn, from given slopes u₀ and ρ."""
     s = problem.row_weights
-    # Without a polish for what is at kinks, whose gap is of first order in θ, every digit counts.
+    # Without a polish for classes at kinks, whose gap is of first order in θ, every digit counts.
     least = (1e-6 if problem.loss.has_class_box else 1.0) * EPS * problem.scale
     earlier: deque[Array] = deque(maxlen=LAST)
     while True:
@@ -128,7 +128,7 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
             w, b = point.w, point.b
             z = problem.predictions(w, b) if point.z is None else point.z
             moved = smooth.loss.gradient(smooth.y, z)
-            # What the proximal term of e costs: the gap is of that order when e is minimised.
+            # The cost of the proximal term of e: when e is minimised, the gap is of that order.
             change = inner(s * (moved - u), moved - u) / (2 * rho)
             enough = max(ACCURACY * change, least)
             if step >= STEPS or _is_solved(smooth, point, z, moved, enough):
@@ -141,8 +141,8 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
         u = moved
         yield Point(w, b, z=z, theta=-s * u, estimate=change)
         if change <= least:
-            # They differ by how well their problems were solved, to which a bound under constraints
-            # is sensitive; and nobody has looked at those for which w was far off.
+            # They differ by how well their problems were solved, and a bound under constraints is
+            # sensitive to that; those at which w was far off have not been checked.
             for slopes in earlier:
                 yield Point(w, b, z=z, theta=-s * slopes, estimate=change)
             return
@@ -150,9 +150,9 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
 
 
 def _is_solved(smooth: Problem, point: Point, z: Array, u: Array, enough: float) -> bool:
-    """Whether the smooth problem is solved well enough, by the solver's estimate and in truth.
+    """Whether the smooth problem is solved well enough, by the solver's estimate and in fact.
 
-    An estimate may be wrong far from the solution, even negative; that of Newton's method is right.
+    Far from the solution an estimate may be wrong, even negative; that of Newton's method is right.
     """
     if point.estimate is None or abs(point.estimate) > enough:
         return False
@@ -163,7 +163,7 @@ def _is_solved(smooth: Problem, point: Point, z: Array, u: Array, enough: float)
 
 
 def _minimise(smooth: Problem, start: Parameters) -> Iterator[Point]:
-    """The iterates of the fastest solver that there is, and then of one that never gives up."""
+    """The iterates of the fastest solver available, then of one that never gives up."""
     if _has_newton(smooth):
         yield from _newton_on_band(smooth, start)
     for point in registry[choose(smooth)].method(smooth, start):
@@ -173,16 +173,17 @@ def _minimise(smooth: Problem, start: Parameters) -> Iterator[Point]:
 
 
 def _has_newton(smooth: Problem) -> bool:
-    """Whether all l2 > 0, and Newton's equations are small enough to be solved directly."""
+    """Whether all l2 > 0 and Newton's equations are small enough to solve directly."""
     coordinates = smooth.coordinates
     is_ridge = coordinates is not None and coordinates.is_quadratic() and np.all(coordinates.l2)
     return bool(is_ridge and smooth.outputs is None and min(smooth.n, smooth.d) <= FEW)
 
 
 def _newton_on_band(smooth: Problem, start: Parameters) -> Iterator[Point]:
-    """Newton's method that looks only at the rows in the quadratic part of e, and at changes.
+    """Newton's method on the rows in the quadratic part of e, updated for rows that change.
 
-    Beside that a step costs one product with X. Its length is exact: e is piecewise quadratic.
+    Apart from that a step costs one product with X. The step length is exact: e is piecewise
+    quadratic.
     """
     design, s, l2 = smooth.design, smooth.weights, strengths(smooth)
     w, b = np.array(start.w, dtype=float), float(start.b)
@@ -193,10 +194,10 @@ def _newton_on_band(smooth: Problem, start: Parameters) -> Iterator[Point]:
     steepest = float(s.sum()) / smooth.loss.box.quadratic
     while True:
         stiffness = s * curvature
-        # Where no row holds the bias, a thousandth of them is imagined to.
+        # Where no row holds the bias, pretend that a thousandth of them do.
         hold = max(1e-3 * steepest - float(stiffness.sum()), 0.0)
         matrix = NormalMatrix(design, stiffness, l2, smooth.fit_bias, 0.0, hold)
-        # Not refined: what rounding leaves of it is part of the next step.
+        # Not refined: the next step makes up for the rounding.
         dw, db = matrix.inverse.solve(rest, rest_b)
         decrement = inner(rest, dw) + rest_b * db
         dz = design.times(dw) + db
@@ -206,7 +207,7 @@ def _newton_on_band(smooth: Problem, start: Parameters) -> Iterator[Point]:
         force = force + design.transposed_times(s * (moved - u))
         u = moved
         rest, rest_b = -(force + l2 * w), -inner(s, u)
-        # What the next step would gain, if the same rows were in the band.
+        # The gain of the next step if the same rows were in the band.
         dw, db = matrix.inverse.solve(rest, rest_b)
         yield Point(w, np.array(b), z=z, estimate=0.5 * (inner(rest, dw) + rest_b * db))
 
@@ -216,7 +217,7 @@ def _exact_length(
 ) -> tuple[float, Array, Array]:
     """The t that minimises Σ sᵢ·eᵢ(zᵢ + t·dzᵢ) + t·first + ½t²·second, and e′ and e″ there.
 
-    It is good enough where the slope is at most `enough`.
+    Stops once the slope is at most `enough`.
     """
     weighted = smooth.weights * dz
     low, high, t = 0.0, np.inf, 1.0
@@ -246,7 +247,7 @@ def _smooth_problem(problem: Problem, u: Array, rho: float) -> Problem:
         box = dataclasses.replace(box, linear=box.linear - u / rho, quadratic=1 / rho)
         smooth = _Smooth(box, rows)
     out = dataclasses.replace(problem, loss=smooth, y=rows)
-    # The model without features is the same for all of them, near enough, and is known already.
+    # The model without features is nearly the same for all of them, and is already known.
     vars(out).update(null=problem.null, scale=problem.scale)
     return out
 
@@ -259,7 +260,7 @@ def _begin(problem: Problem, start: Parameters) -> tuple[Array, Array, Array, fl
         s = problem.row_weights
         u = np.divide(-start.theta, s, out=middle, where=s > 0)
         u = _inside(problem, box, u)
-        # From the first ρ on, the gap that is left falls with 1/ρ².
+        # From the first ρ on, the remaining gap falls like 1/ρ².
         gap = problem.primal(start.w, start.b) - problem.bound(-s * u).dual
         ahead = np.sqrt(problem.scale / gap) if 0 < gap < problem.scale else 1.0
         return start.w, start.b, u, ahead * _first_rho(problem, box, start)
@@ -284,7 +285,7 @@ def _begin(problem: Problem, start: Parameters) -> tuple[Array, Array, Array, fl
 
 
 def _box_of(problem: Problem) -> DualBox:
-    """The conjugate of the loss, of one score or of several."""
+    """The conjugate of the loss, for one score or several."""
     if problem.loss.has_class_box:
         return problem.loss.class_box(problem.y, problem.outputs or 1)
     return problem.loss.dual_box(problem.y)
@@ -298,12 +299,12 @@ def _inside(problem: Problem, box: DualBox, u: Array) -> Array:
 
 
 def _first_rho(problem: Problem, box: DualBox, at: Parameters) -> float:
-    """ρ at which a typical row is in the quadratic part of e."""
+    """The ρ at which a typical row is in the quadratic part of e."""
     width = problem.weighted_sum(box.upper - box.lower)
     away = problem.predictions(at.w, at.b) - box.linear
     if problem.loss.has_class_box:
-        # Only differences of scores matter. A smaller ρ takes more problems, and fewer steps: a
-        # third of them on wine, at a thousandth of a usual penalty, two thirds on digits.
+        # Only differences of scores matter. A smaller ρ takes more problems but fewer steps: a
+        # third as many on wine at a thousandth of the usual penalty, two thirds on digits.
         width, away = 0.1 * width, away - away.mean(axis=1, keepdims=True)
     distance = problem.weighted_sum(np.abs(away))
     return 0.25 * width / distance if distance > 0 else 1.0

@@ -1,4 +1,4 @@
-"""Which solver takes which problem: the table of docs/guide/solvers.md, as a function."""
+"""Which solver `auto` chooses: the table of docs/guide/solvers.md, as a function."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from ..problem import Problem
 
-# Up to so many features, or rows, second-order methods solve their equations directly. Beyond, dual
-# coordinate descent is faster where there is a dual box: on 11,314 × 130,107 words five times
-# faster than Newton's method for the squared hinge; below, the augmented Lagrangian is, on
-# 32,561 × 123 and on 60,000 × 784, and its speed does not depend on the conditioning.
+# With at most this many features, or rows, second-order methods solve their equations directly and
+# the augmented Lagrangian is faster: on 32,561 × 123 and on 60,000 × 784; its speed does not depend
+# on the conditioning. Beyond, dual coordinate descent is faster if there is a dual box: on 11,314 ×
+# 130,107 words five times faster than Newton's method for the squared hinge.
 FEW_FEATURES, FEW_ROWS = 2000, 500
-# What the interior point method may factorise at every step.
+# The largest matrix that the interior point method may factorise at every step.
 LARGEST_FACTOR = 3000
-# Operations for one factor that leave a second try within about a second.
+# Operations for one factor: a second try then stays within about a second.
 CHEAP = 1e8
 
 
 def choose(problem: Problem) -> str:
-    """The name of the solver that `solver="auto"` means for this problem."""
+    """The name of the solver that `solver="auto"` stands for on this problem."""
     loss, penalty, d = problem.loss, problem.penalty, problem.d
     coordinates = problem.coordinates
     quadratic = coordinates is not None and coordinates.is_quadratic()
@@ -38,7 +38,7 @@ def choose(problem: Problem) -> str:
 
 
 def alternative(problem: Problem, name: str) -> str | None:
-    """The solver to try where the named one, chosen first, could not go on; None without one."""
+    """The solver to try when the chosen one, `name`, made no progress; None without one."""
     if problem.n * problem.d * min(problem.n, problem.d) > CHEAP:
         return None
     if name == "interior_point":
@@ -48,7 +48,7 @@ def alternative(problem: Problem, name: str) -> str | None:
 
 
 def has_small_factor(problem: Problem) -> bool:
-    """Whether the interior point method takes the penalty, and its equations are small."""
+    """Whether the interior point method takes the penalty and its equations are small."""
     coordinates = problem.coordinates
     if coordinates is None:
         return False

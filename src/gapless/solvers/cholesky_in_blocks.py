@@ -1,8 +1,8 @@
 """Cholesky factors of large matrices on all threads, with the same bits for any number of them.
 
-The factor grows by blocks of columns. Each block takes from the columns before it in one product
-for every chunk of rows; chunks are fixed and BLAS runs on one thread inside them, so that threads
-only share the work. Ctrl-C and the time limit are looked at after every block.
+The factor grows by blocks of columns. Each block subtracts the columns before it in one product per
+chunk of rows; chunks are fixed and BLAS runs on one thread inside them, so threads only share the
+work. Ctrl-C and the time limit are checked after every block.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .._ground.threads import single_blas, thread_count
 
 Array = np.ndarray
 
-# Columns of a block, and rows of a chunk.
+# Columns per block, and rows per chunk.
 COLUMNS, ROWS = 256, 512
 
 
 def blocked_cholesky(H: Array) -> Array | None:
-    """L (lower, in the place of H, by rows) with H = LLᵀ; None if H is not positive definite.
+    """L (lower, row by row in H's memory) with H = LLᵀ; None if H is not positive definite.
 
-    H is float32 or float64, contiguous by rows. Above the diagonal of L stays what was in H.
+    H is float32 or float64, C-contiguous. Above the diagonal of L the entries of H remain.
     """
     n = len(H)
     potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (H,))
@@ -47,7 +47,7 @@ def blocked_cholesky(H: Array) -> Array | None:
 
 
 def _extend(H: Array, known: Array, inverse: Array, rows: slice) -> None:
-    """The block of columns after `known` in some rows below it."""
+    """Compute the block of columns after `known` in some rows below it."""
     begin = known.shape[1]
     part = H[rows, begin : begin + len(known)]
     part[...] = (part - H[rows, :begin] @ known.T) @ inverse.T

@@ -1,8 +1,8 @@
-"""Newton's method for the probabilities of classes, compiled, where data are small.
+"""Newton's method for class probabilities, compiled, for small data.
 
-A step on some hundred rows takes less time than the dozens of calls of NumPy that describe it, so
-the core makes it whole: it knows the logistic loss of two classes and the softmax loss. Called by
-`newton`, which goes on from where the core finds no better point.
+On a few hundred rows a step takes less time than the dozens of NumPy calls that describe it, so the
+core takes whole steps. It knows the logistic loss of two classes and the softmax loss. Called by
+`newton`, which continues where the core finds no better point.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .positive_definite import EPS
 
 Array = np.ndarray
 
-# Entries of X times scores up to which the calls of NumPy take longer than what they do.
+# Up to this many entries of X times scores, NumPy's calls take longer than their arithmetic.
 MOST_PRODUCTS = 5_000_000
-# Unknowns whose whole Hessian is factored, of several classes and of two; beyond, conjugate
-# gradients take less time. Rows times their square is what the Hessian costs.
+# Up to this many unknowns (of several classes, of two) the whole Hessian is factorised; beyond,
+# conjugate gradients are faster. The Hessian costs rows × unknowns².
 FEW_UNKNOWNS, FEW_FEATURES, MOST_OPERATIONS = 100, 500, 2e7
-# Solvers ask for a certificate at ten times the tolerance, because most guess less well how far
-# they are. Here the guess is the gap, but for the bias.
+# Solvers compute a certificate at ten times the tolerance because most estimate their gap less
+# well. Here the estimate is the gap, except for the bias.
 GAP_MARGIN = 10.0
 
 
 def is_taken(problem: Problem) -> bool:
-    """Whether the core knows the loss and the penalty, and the data are small."""
+    """Whether the core knows the loss and the penalty and the data are small."""
     design, K = problem.design, problem.outputs or 1
     if type(problem.loss) not in (Logistic, Softmax) or getattr(problem.loss, "base2", False):
         return False
@@ -58,10 +58,10 @@ def _is_joint(problem: Problem) -> bool:
 
 
 def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Newton steps by the core, until none is better."""
+    """Newton steps by the core until none improves."""
     K, is_joint = problem.outputs or 1, _is_joint(problem)
     l2 = np.ravel(strengths(problem))
-    # What the polish at the end would do, by steps that cost more.
+    # The final polish would do the same, at a higher cost per step.
     settles = problem.n * (K * (problem.d + 1)) ** 2 <= MOST_FACTORED
     y = problem.y if problem.outputs is not None else problem.y > 0
     newton = _core.ClassNewton(

@@ -4,8 +4,8 @@ With the rows scaled by √s and centred at their weighted mean, which takes the
 
     (XᵀX + Λ) w = Xᵀy,  Λ = diag(l2),       or, in the rows,       w = Λ⁻¹Xᵀα,  (XΛ⁻¹Xᵀ + I) α = y.
 
-The smaller of the two systems is formed. Features with l2ⱼ = 0 are free; where the data leave them
-undetermined the solution is the one of least norm.
+The smaller of the two systems is formed. Features with l2ⱼ = 0 are free; if the data leave them
+undetermined, the solution of least norm is returned.
 
 References
 ----------
@@ -39,9 +39,9 @@ from .positive_definite import (
 Array = np.ndarray
 Factorise = Callable[[Array], Cholesky | Eigen]
 
-# The largest dense copy of X that the singular value decomposition may make, in entries.
+# The largest dense copy of X, in entries, that the singular value decomposition may make.
 LARGEST_COPY = 250_000_000
-# How many products with X cost as much as one multiplication by a Gram matrix of order one, about:
+# About how many products with X cost as much as one multiplication by a Gram matrix of order one:
 # conjugate gradients take some 200 steps, and products run at a twelfth of the speed of a Gram.
 PRODUCTS_PER_ORDER = 10_000
 
@@ -57,7 +57,7 @@ def _refuses(problem: Problem) -> str | None:
 
 @solver("closed_form", refuses=_refuses, max_iter=100_000)
 def closed_form(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Solve the normal equations directly, or by conjugate gradients where X is large and sparse.
+    """Solve the normal equations directly, or by conjugate gradients if X is large and sparse.
 
     Costs O(n·d·m + m³) with m = min(n, d); conjugate gradients cost O(entries) per step.
     """
@@ -71,7 +71,7 @@ def closed_form(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 @solver("cholesky", refuses=_refuses)
 def cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Solve the normal equations by Cholesky, or by the SVD of X where they are ill-conditioned."""
+    """Solve the normal equations by Cholesky, or by the SVD of X if they are ill-conditioned."""
     squares = LeastSquares.of(problem)
     w = squares.solve(Cholesky)
     if w is None and problem.n * problem.d > LARGEST_COPY:
@@ -81,7 +81,7 @@ def cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 @solver("eigen", refuses=_refuses)
 def eigen(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Solve the normal equations by their eigenvectors, which also shows their rank."""
+    """Solve the normal equations by their eigenvectors, which also reveal their rank."""
     squares = LeastSquares.of(problem)
     w = squares.solve(Eigen.of)
     yield squares.point(squares.solve_by_svd() if w is None else w)
@@ -89,7 +89,7 @@ def eigen(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 @solver("svd", refuses=_refuses)
 def svd(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Solve by the singular value decomposition of X: a dense copy, twice the digits."""
+    """Solve by the singular value decomposition of X: a dense copy, but twice the digits."""
     squares = LeastSquares.of(problem)
     yield squares.point(squares.solve_by_svd())
 
@@ -98,21 +98,22 @@ def svd(problem: Problem, start: Parameters) -> Iterator[Point]:
 def conjugate_gradients(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Solve the normal equations by conjugate gradients, all outputs side by side.
 
-    The residual is kept in the rows (CGLS), which is as accurate as LSQR. With a penalty on every
-    feature the columns are scaled; without, they are not, because the iterates then stay in the
-    row space and end at the solution of least norm.
+    The residual is kept in the rows (CGLS), which is as accurate as LSQR. The columns are scaled if
+    every feature is penalised; otherwise they are not, because the iterates then stay in the row
+    space and converge to the solution of least norm.
     """
     squares = LeastSquares.of(problem)
     X, s, l2 = squares.design, squares.s, squares.l2[:, None]
     squared_norms = X.column_square_sums(s[:, 0])[:, None]
     is_penalised = bool(np.all(l2 > 0))
     scale = 1 / np.sqrt(squared_norms + l2) if is_penalised else np.ones_like(l2)
-    # ‖g‖² at which g is nothing but the rounding of its own computation
+    # ‖g‖² below which g is only the rounding of its own computation
     noise = EPS**2 * np.sum(scale**2 * squared_norms) * np.sum(s * squares.y**2, axis=0)
     w = np.array(start.w, dtype=float).reshape(X.d, squares.y.shape[1])
     direction, before, idle = np.zeros_like(w), np.full(w.shape[1], np.inf), 0
     while idle < 25:
-        # What rounding adds to a residual that is only updated would end up in the coefficients.
+        # A residual that is only updated accumulates rounding, which would end up in the
+        # coefficients.
         residual, fall = squares.y - X.times(w), 0.0
         for step in range(8):
             g = scale * (X.transposed_times(s * residual) - l2 * w)
@@ -154,7 +155,7 @@ class LeastSquares:
 
     @classmethod
     def of(cls, problem: Problem) -> LeastSquares:
-        """The problem without its bias."""
+        """The problem with its bias eliminated."""
         s, total = problem.weights, float(problem.weights.sum())
         coordinates = problem.coordinates
         assert coordinates is not None
@@ -170,13 +171,13 @@ class LeastSquares:
 
     @property
     def is_centred(self) -> bool:
-        """Whether the bias was taken out."""
+        """Whether the bias was eliminated."""
         return self.problem.fit_bias and bool(np.any(self.s > 0))
 
     def point(
         self, w: Array, residual: Array | None = None, estimate: float | None = None
     ) -> Point:
-        """w with its bias, in the shape of the problem."""
+        """w and its bias as a point, in the shape of the problem."""
         b = self.y_mean - np.sum(self.x_mean[:, None] * w, axis=0)
         z = None if residual is None else self.y - residual + self.y_mean
         if self.problem.outputs is None:
@@ -186,7 +187,7 @@ class LeastSquares:
     # ---- normal equations ------------------------------------------------------------------------
 
     def solve(self, method: Factorise) -> Array | None:
-        """w by a factorisation of the smaller system; None where that cannot be trusted."""
+        """w by a factorisation of the smaller system; None if it cannot be trusted."""
         wide = self.design.d > self.design.n
         is_free = self.l2 == 0
         if wide and is_free.all():
@@ -213,7 +214,7 @@ class LeastSquares:
         return self._refine(correction)
 
     def _solve_in_rows(self, method: Factorise) -> Array | None:
-        """By α, with the few free features F eliminated: (K + I)α + Fv = y, Fᵀα = 0."""
+        """Solve for α, the few free features F eliminated: (K + I)α + Fv = y, Fᵀα = 0."""
         is_free = self.l2 == 0
         root = np.sqrt(self.s)
         inverse = np.where(is_free, 0.0, 1 / np.where(is_free, 1.0, self.l2))
@@ -244,14 +245,14 @@ class LeastSquares:
         return self._refine(correction)
 
     def _solve_in_rows_without_penalty(self, method: Factorise) -> Array | None:
-        """The w of least norm that fits best: w = Xᵀα with XXᵀα = y."""
+        """The least-norm w of best fit: w = Xᵀα with XXᵀα = y."""
         root = np.sqrt(self.s)
         K = root * self.design.outer_gram() * root.T
         if not _is_representable(np.diag(K)):
             return None
         if self.is_centred and method is Cholesky:
-            # Centred rows add up to 0, so K√s = 0. A multiple of √s√sᵀ makes K regular, and is
-            # never felt because y is centred as well.
+            # Centred rows add up to 0, so K√s = 0. A multiple of √s√sᵀ makes K regular and has no
+            # effect because y is centred as well.
             K += root * root.T * (np.trace(K) / float(self.s.sum()) / len(K))
         factor = method(K)
         if not factor.is_reliable:
@@ -261,7 +262,7 @@ class LeastSquares:
         )
 
     def _refine(self, correction) -> Array:
-        """Σ of corrections computed from the true residuals, until they stop to shrink."""
+        """Sum corrections computed from the true residuals until they stop shrinking."""
         w = np.zeros((self.design.d, self.y.shape[1]))
         residual, length = self.y, np.inf
         for _ in range(10):
@@ -270,7 +271,7 @@ class LeastSquares:
             if not length <= 0.5 * before:
                 break
             w = w + step
-            # The next one would be smaller by about as much as this one is than the last.
+            # The next correction would shrink by about the same factor as this one.
             shrinks = length / before if before < np.inf else 1.0
             if length * shrinks <= EPS * float(np.max(np.abs(w), initial=0.0)):
                 break
@@ -282,7 +283,7 @@ class LeastSquares:
     def solve_by_svd(self) -> Array:
         """w by the singular values of X, free features first: their part is projected out.
 
-        Columns without entries have weight 0, so that a wide sparse X is never made dense.
+        Columns without entries have weight 0, so a wide sparse X is never made dense.
         """
         filled = self.design.filled_columns()
         design, l2 = self.design.columns(filled), self.l2[filled]
@@ -304,7 +305,7 @@ class LeastSquares:
         w[is_free] = free.solve(y)
         w *= scale[:, None]
         if len(free.values) < np.count_nonzero(is_free):
-            # Of least norm in the units of the caller: the part in the row space of X itself.
+            # Least norm in the caller's units: the part in the row space of X itself.
             rows = orthonormal(free.right / scale[is_free, None])
             with single_blas():
                 w[is_free] = rows @ (rows.T @ w[is_free])
@@ -314,7 +315,7 @@ class LeastSquares:
 
     @property
     def _rank_tolerance(self) -> float:
-        """As LAPACK and NumPy have it, in the precision of the data."""
+        """The rank tolerance of LAPACK and NumPy, in the precision of the data."""
         return max(self.design.n, self.design.d) * float(np.finfo(self.design.dtype).eps)
 
 
@@ -332,12 +333,12 @@ class SingularValues:
         """argmin ½‖y − Aw‖² + ½‖root·w‖², of least norm."""
         with single_blas():
             along = self.left.T @ y
-            # σ/(σ² + λ) in an order that neither overflows nor underflows
+            # σ/(σ² + λ), in an order that neither overflows nor underflows
             filtered = along / (self.values + root * (root / self.values))[:, None]
             return self.right @ filtered
 
     def project_out(self, v: Array) -> Array:
-        """v without its part in the range of A; twice, for orthogonality to the last digit."""
+        """v minus its part in the range of A; done twice, for orthogonality to the last digit."""
         return without(self.left, without(self.left, v))
 
 
@@ -345,7 +346,7 @@ def _gesdd(A: Array) -> tuple[Array, Array, Array]:
     try:
         return np.linalg.svd(A, full_matrices=False)
     except np.linalg.LinAlgError:
-        # Divide and conquer fails on rare matrices where the QR iteration does not.
+        # Divide and conquer fails on rare matrices on which the QR iteration does not.
         return scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
 
 

@@ -1,8 +1,8 @@
-"""Newton's step by preconditioned conjugate gradients: products with the Hessian, no factor of it.
+"""Newton steps by preconditioned conjugate gradients: products with the Hessian, never a factor.
 
-For many features, or many classes. The system is solved only as well as the step deserves
-(Eisenstat and Walker 1996). With float32 data the products run in float32: the gradient, on which
-the solution depends, does not. Called by `newton`.
+For many features, or many classes. The system is solved only as accurately as the step deserves
+(Eisenstat and Walker 1996). With float32 data the products run in float32, but the gradient, which
+determines the solution, does not. Called by `newton`.
 
 References
 ----------
@@ -39,17 +39,17 @@ Array = np.ndarray
 
 FIRST_ACCURACY, BEST_ACCURACY = 0.5, 1e-3
 MOST_PRODUCTS = 250
-# Solvers ask for a certificate at ten times the tolerance, because most guess less well how far
-# they are. Here the guess is nearly the gap, and a certificate costs as much as several products.
+# Solvers compute a certificate at ten times the tolerance because most estimate their gap less
+# well. Here the estimate is nearly the gap, and a certificate costs several products.
 GAP_MARGIN = 9.0
-# Curvature, relative to what the preconditioner expects, that is nothing but rounding.
+# Curvature, relative to what the preconditioner expects, that is only rounding.
 SINGULAR = 1e-12
-# Rows that do not curve are left out when no more than this part does.
+# Leave out the rows without curvature if at most this part has any.
 MOST_ACTIVE = 0.7
-# The preconditioner is made anew after so large a change of the curvature, or so many products.
+# Rebuild the preconditioner after this large a change of the curvature, or this many products.
 STALE_CHANGE, STALE_PRODUCTS = 0.5, 10
-# Factors of the whole Hessian that cost as much as so many products wait until a step has taken
-# this part of them with a factor of its leading features.
+# A factor of the whole Hessian that costs this many products waits until a step with a factor of
+# the leading features has taken this part of them.
 DEAR, PATIENCE = 100, 0.5
 
 
@@ -73,7 +73,7 @@ class ConjugateGradients:
         return 0.5 * at.gradient.dot(self._preconditioner.solve(at.gradient))
 
     def step(self, at: Iterate, damping: Damping) -> Change | None:
-        """About −H⁻¹∇P; None where the bias is undetermined."""
+        """Approximately −H⁻¹∇P; None if the bias is undetermined."""
         hessian = Hessian(at, damping)
         if self._preconditioner is None or self._is_stale(at):
             made = make_preconditioner(
@@ -96,14 +96,14 @@ class ConjugateGradients:
         return step if step is None else hessian.without_shifts(step, at)
 
     def _is_stale(self, at: Iterate) -> bool:
-        """Whether the preconditioner was made for too different a Hessian, or is cheap to make."""
+        """Whether the preconditioner is for too different a Hessian, or is cheap to rebuild."""
         if self.problem.d > MOST_FACTORED or self._products >= STALE_PRODUCTS:
             return True
         change = float(np.sum(np.abs(at.curvature - self._made_at)))
         return change > STALE_CHANGE * float(np.sum(self._made_at))
 
     def renew(self) -> bool:
-        """Whether the next step may be better than the last, solved more accurately."""
+        """Whether a more accurate solution may make the next step better than the last."""
         self._products, self._is_careful = STALE_PRODUCTS, True
         return self._accuracy > BEST_ACCURACY
 
@@ -115,11 +115,10 @@ def conjugate_gradients(
     preconditioner: PerOutput | SharedBlock,
     accuracy: float,
 ) -> tuple[Change | None, int]:
-    """About −H⁻¹g: the residual, in the norm of the preconditioner, is `accuracy` times g.
+    """Approximately −H⁻¹g: the residual, in the preconditioner's norm, is `accuracy` times g.
 
-    `near` is what the preconditioner makes of g. Stops before a direction in which nothing curves;
-    None when that is the first, or when nothing is left of the gradient. The second result is the
-    number of products.
+    `near` is the preconditioned g. Stops before a direction without curvature; None if that is the
+    first, or if nothing is left of the gradient. The second result is the number of products.
     """
     zero = Change(np.zeros_like(gradient.w), np.zeros_like(gradient.b))
     x, residual = zero, zero.plus(gradient, -1.0)
@@ -145,9 +144,9 @@ def conjugate_gradients(
 
 
 class Hessian:
-    """The second derivatives at an iterate, as an operator, of the rows that curve.
+    """The Hessian at an iterate, as an operator on the rows with curvature.
 
-    Many rows of a squared hinge do not, and need not be multiplied. A row's Hessian in its scores
+    Many rows of a squared hinge have none and need not be multiplied. A row's Hessian in its scores
     is s·(diag(a) − ffᵀ). Both factors are scaled to about one, because float32 ends at 1e±38.
     """
 
@@ -197,7 +196,7 @@ class Hessian:
         return Change(w, self.unit * size * b if self.problem.fit_bias else np.zeros_like(v.b))
 
     def without_shifts(self, step: Change, at: Iterate) -> Change:
-        """The step made exact where only differences between the classes matter to the loss.
+        """Make the step exact where only differences between classes matter to the loss.
 
         There the penalty alone decides: coefficients that sum to 0 over the classes are best.
         """

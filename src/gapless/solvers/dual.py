@@ -21,14 +21,14 @@ Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
 MAX_ITER = 1000
-FIRST_GAP = 1e-4  # relative to P₀, that the first round of epochs aims at
-FIRST_EPOCHS, MOST_EPOCHS = 16, 1024  # in one round
-SLOW = 5  # rounds after which the polish may help
-TOGETHER = 32  # problems that share the work of the threads, at most
-# A brief descent ends at such a gap relative to P₀, or when it has taken some milliseconds.
+FIRST_GAP = 1e-4  # relative to P₀: target of the first round of epochs
+FIRST_EPOCHS, MOST_EPOCHS = 16, 1024  # of one round
+SLOW = 5  # rounds, after which the polish may help
+TOGETHER = 32  # at most, problems that share the threads
+# A brief descent ends at this gap relative to P₀, or after a few milliseconds.
 SMALL_GAP, FEW_PRODUCTS = 1e-11, 1e7
-# A descent that begins for another solver aims at this part of the gap asked for, and may visit
-# each row so often on average: a usual one visits it seven to seventeen times.
+# A descent that starts another solver aims at this part of the requested gap, and may visit each
+# row this often on average: a usual one visits it seven to seventeen times.
 PART, FEW_EPOCHS, FEW_VISITS = 0.5, 1024, 24
 
 
@@ -47,11 +47,11 @@ def _refuses(problem: Problem) -> str | None:
 
 @solver("dual", refuses=_refuses, max_iter=MAX_ITER)
 def dual(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """One θᵢ after the other, in random order, with shrinking; w = Xᵀθ/l2 throughout.
+    """Update one θᵢ at a time, in random order, with shrinking; w = Xᵀθ/l2 throughout.
 
-    An epoch costs as much as two products with X, or less: only the rows still in play are visited.
-    Few epochs are enough when the penalty is strong against the data. With a weak penalty and few
-    features the augmented Lagrangian is faster.
+    An epoch costs at most two products with X: only rows still in play are visited. A strong
+    penalty needs few epochs. With a weak penalty and few features the augmented Lagrangian is
+    faster.
 
     References
     ----------
@@ -65,7 +65,7 @@ def dual(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 
 class Descent:
-    """Where the descent on one problem stands, between rounds of epochs in the core."""
+    """The state of the descent on one problem, between rounds of epochs in the core."""
 
     def __init__(self, problem: Problem, start: Parameters, squares: Array | None = None):
         design, s = problem.design, problem.weights
@@ -81,7 +81,7 @@ class Descent:
         self.w = np.zeros(problem.d)
         if np.any(self.theta):
             self.w = self.inverse * design.transposed_times(self.theta)
-        # With a free bias the centre of X only moves the bias: the rows are used as they are.
+        # With a free bias the centre of X only shifts the bias, so the rows are used as they are.
         self.center = np.zeros(problem.d) if design.center is None else design.center
         self.b = float(start.b) - inner(self.center, self.w)
         self.sigma = 0.0
@@ -97,13 +97,13 @@ class Descent:
 
     @property
     def task(self) -> tuple:
-        """What the core is asked to do in the next round."""
+        """The core's task for the next round."""
         moving = (self.theta, self.w, self.b, self.sigma, self.threshold)
         limits = (self.target, self.epochs, self.rounds, self.visits)
         return (self.inverse, self.box, self.absolute, *moving, *limits)
 
     def take(self, result: tuple) -> None:
-        """Take over what the core did, and decide on the next round."""
+        """Take over the core's result and plan the next round."""
         self.gap, _, self.b, self.sigma, self.threshold = result
         self.rounds += 1
         if self.gap > self.target:
@@ -115,11 +115,11 @@ class Descent:
 
     @property
     def bias(self) -> Array:
-        """The bias of the centred X."""
+        """The bias for the centred X."""
         return np.array(self.b + inner(self.center, self.w))
 
     def points(self, z: Array | None = None) -> Iterator[Point]:
-        """The iterate, and where progress is slow what the polish makes of it."""
+        """The iterate, and the polished one if progress is slow."""
         yield Point(self.w, self.bias, z=z, theta=self.theta, estimate=self.gap)
         if self.rounds >= SLOW and self.gap > self.target:
             refined = polish(self.problem, Parameters(self.w, self.bias, self.theta))
@@ -128,7 +128,7 @@ class Descent:
 
 
 def advance(design: Design, descents: Sequence[Descent]) -> None:
-    """One round of epochs for each descent, on as many threads as there are."""
+    """Run one round of epochs for each descent, on all threads."""
     tasks = [descent.task for descent in descents]
     results = _core.box_descent(design.rows_view(), design.d, tasks, thread_count(), deadline())
     for descent, result in zip(descents, results):
@@ -136,11 +136,11 @@ def advance(design: Design, descents: Sequence[Descent]) -> None:
 
 
 def descend_briefly(problem: Problem, most: int | None = None) -> tuple[Parameters, int]:
-    """Where the epochs lead that take next to no time, as a start for others; and their rounds.
+    """Epochs that cost next to nothing, as a start for other solvers; and their number of rounds.
 
-    There are at most `most` rounds.
-    Few rows that are separable, or nearly so, take Newton's method dozens of steps and the
-    augmented Lagrangian as many factors, but the descent only a few hundred cheap epochs.
+    Runs at most `most` rounds. On few rows that are (nearly) separable, Newton's method takes
+    dozens of steps and the augmented Lagrangian as many factors, but the descent only a few hundred
+    cheap epochs.
     """
     descent, spent = Descent(problem, problem.null), 0.0
     most = MAX_ITER if most is None else most
@@ -148,7 +148,7 @@ def descend_briefly(problem: Problem, most: int | None = None) -> tuple[Paramete
         spent += descent.epochs * problem.n * problem.d
         try:
             advance(problem.design, [descent])
-        except TimeLimit:  # the solver that begins here will say so
+        except TimeLimit:  # the solver that starts here will report it
             break
         if descent.gap <= SMALL_GAP * problem.scale:
             break
@@ -156,11 +156,11 @@ def descend_briefly(problem: Problem, most: int | None = None) -> tuple[Paramete
 
 
 def is_quick(problem: Problem) -> bool:
-    """Whether few epochs are enough, as the penalty is strong against the data.
+    """Whether few epochs are enough because the penalty is strong against the data.
 
-    A θᵢ that goes from one end of its box to the other moves its own zᵢ by no more than what lies
-    between z and the kinks in the model without features: then most θᵢ are soon at an end, and stay
-    there.
+    True if θᵢ, going from one end of its box to the other, moves its own zᵢ by no more than the
+    distance from z to the kinks in the model without features: then most θᵢ soon reach an end and
+    stay there.
     """
     if _refuses(problem) is not None or not problem.loss.is_piecewise_linear:
         return False
@@ -173,10 +173,10 @@ def is_quick(problem: Problem) -> bool:
 
 
 def begun_by_descent(method: Method, tol: float) -> Method:
-    """The method from where one round of epochs leads, which may be all that is needed."""
+    """Run the method from the end of one round of epochs, which may be all it takes."""
 
     def both(problem: Problem, start: Parameters) -> Iterator[Point]:
-        check()  # the descent may end before it looks at the clock
+        check()  # the descent may end before it checks the clock
         descent = Descent(problem, start)
         descent.target = max(PART * tol * problem.scale, descent.smallest)
         descent.epochs, descent.visits = FEW_EPOCHS, FEW_VISITS * problem.n
@@ -191,8 +191,8 @@ def begun_by_descent(method: Method, tol: float) -> Method:
 def _bias_curvature(mean: float, rows: int) -> float:
     """σ of the augmented Lagrangian for Σθ = 0, given the mean curvature in a θᵢ.
 
-    With thousands of rows that share the bias a tenth is enough and does not couple them; with few
-    rows the bias needs more to settle, and epochs cost nothing.
+    With thousands of rows a tenth is enough and does not couple them; with few rows the bias needs
+    more to settle, and epochs cost nothing.
     """
     return float(max(0.1, 10 / math.sqrt(rows)) * mean) if mean > 0 else 1.0
 
@@ -210,7 +210,7 @@ def descend_together(
 ) -> list[Solution]:
     """Solve problems that share a design, such as one against the rest, a thread for each.
 
-    The solutions are those of `dual` on one problem after the other, to the last bit.
+    The solutions equal those of `dual` on one problem after the other, to the last bit.
     """
     solutions: list[Solution] = []
     for first in range(0, len(problems), TOGETHER):
@@ -250,7 +250,7 @@ def _descend_some(problems, starts, tol: float, max_iter: int | None, callback) 
 
 
 def _watch(monitor: Monitor, descent: Descent, scores: Array, limit: int) -> str:
-    """Show the monitor where the descent is; its status."""
+    """Show the monitor the current point; return the status."""
     for point in descent.points(scores + descent.bias):
         monitor.trace.steps += 1
         if monitor.observe(point):

@@ -1,4 +1,4 @@
-"""`solve` and `solve_many`: the solver by its name or chosen, the polish, a second try."""
+"""`solve` and `solve_many`: choose the solver, run it, polish, and try another if it stalls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .joint_gram import KeptGram
 from .polish import finish
 from .row_space import RowSpace, is_wide
 
-# The row space must have so many times fewer coordinates to be worth the way there and back.
+# The row space must have this many times fewer coordinates to be worth the detour.
 NARROWER = 4
 
 
@@ -35,8 +35,8 @@ def solve(
 ) -> Solution:
     """Minimise the problem by the named solver until the gap is at most tol·P₀.
 
-    Without `polish` no more digits are sought than the gap asks for. A Gram matrix `kept` from one
-    call to the next serves problems that are much the same, as those along a path.
+    Without `polish`, stop at the digits that the gap asks for. A Gram matrix `kept` between calls
+    serves similar problems, such as those along a path.
     """
     chosen = _look_up(solver, problem)
     if kept is not None and chosen.name == "prox_newton":
@@ -57,10 +57,10 @@ def solve_many(
 ) -> list[Solution]:
     """Minimise several problems, such as one class against the rest for each class.
 
-    The same as `solve` for one after the other. Problems on one design that go to dual coordinate
-    descent run side by side, on a thread each. After Ctrl-C, a time limit or a callback that says
-    stop, the problems not yet begun are missing from the list. Without `polish` the gap is reached,
-    but not the last digits.
+    The same as `solve` on each in turn. Problems on one design that go to dual coordinate descent
+    run side by side, each on a thread. After Ctrl-C, a time limit or a callback that stops, the
+    problems not yet begun are missing from the list. Without `polish` the gap is reached, but not
+    the last digits.
     """
     starts = [None] * len(problems) if starts is None else starts
     chosen = [_look_up(solver, problem) for problem in problems]
@@ -90,7 +90,7 @@ def _solved(
     again: bool,
     spaces: dict[Design, RowSpace],
 ) -> Solution:
-    """The solution by one solver, polished, or by another where `again` allows a second try.
+    """The polished solution by one solver, or by another if `again` allows a second try.
 
     `spaces` keeps the row spaces of designs, which problems on the same rows share.
     """
@@ -103,7 +103,7 @@ def _solved(
         if again and start is None and registry["dual"].refuses(moved) is None:
             try:
                 begin, rounds = descend_briefly(moved, options["max_iter"])
-            except KeyboardInterrupt:  # nothing is known but the model without features
+            except KeyboardInterrupt:  # only the model without features is known
                 known = run(chosen, problem, start, **{**options, "max_iter": 0})
                 return replace(known, status="interrupted")
         left = None if options["max_iter"] is None else options["max_iter"] - rounds
@@ -122,16 +122,16 @@ def _solved(
 
 
 def _is_moved(chosen: Solver, problem: Problem) -> bool:
-    """Whether steps and polish take less time in the row space: each makes a Gram matrix of X."""
+    """Whether steps and polish are faster in the row space: each forms a Gram matrix of X."""
     is_ridge = problem.coordinates is not None and bool(np.all(problem.coordinates.l2 > 0))
     takes_gram = chosen.name in ("augmented_lagrangian", "interior_point")
-    # Newton's method goes there by itself, unless another begins for it.
+    # Newton's method goes there by itself, unless another solver starts it.
     takes_gram |= chosen.name == "newton" and problem.loss.has_dual_box
     return takes_gram and is_ridge and NARROWER * problem.n <= problem.d and is_wide(problem)
 
 
 def _look_up(name: str, problem: Problem) -> Solver:
-    """The solver of that name, if it takes the problem."""
+    """The solver `name`, if it takes the problem."""
     name = choose(problem) if name == "auto" else name
     if name not in registry:
         known = ", ".join(sorted(registry))
@@ -143,14 +143,14 @@ def _look_up(name: str, problem: Problem) -> Solver:
 
 
 def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution:
-    """What another solver makes of a problem on which the first could not go on, if it is better.
+    """Another solver's solution of a problem on which the first stalled, if it is better.
 
-    Rounding stops different solvers at different problems.
+    Rounding stops different solvers on different problems.
     """
     other = alternative(problem, solution.solver) if solution.status == "stalled" else None
     if other is None:
         return solution
-    with np.errstate(all="ignore"):  # what overflows shows in the gap
+    with np.errstate(all="ignore"):  # overflow shows in the gap
         second = _finished(problem, run(registry[other], problem, **options), options["tol"])
     if second.status == "interrupted":
         return replace(solution, status="interrupted")
@@ -159,7 +159,8 @@ def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution
 
 def _finished(problem: Problem, solution: Solution, tol: float) -> Solution:
     if solution.status in ("optimal", "stalled"):
-        # Entered once, as while a solver runs: the many small factors would each switch BLAS.
+        # Entered once, as while a solver runs: otherwise each of many small factors would switch
+        # BLAS.
         with single_blas(), np.errstate(over="ignore", invalid="ignore"):
             return finish(problem, solution, tol)
     return solution

@@ -1,7 +1,7 @@
-"""A Newton step among the coefficients that can move without crossing a kink: prox-Newton's help.
+"""A Newton step among the coefficients that can move without crossing a kink, for prox-Newton.
 
-Coordinate descent crawls where columns are nearly dependent or have units far apart; a Newton step
-does not. It is no more than a help: it is taken where it brings P down.
+Coordinate descent crawls if columns are nearly dependent or their units far apart; a Newton step
+does not. It is only an aid: the step is taken if it lowers P.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .working_set import Face
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# The largest support whose Newton system is worth factorising; the same where coefficients of
-# several outputs or groups are coupled.
+# The largest support whose Newton system is worth factorising; the second number is for coupled
+# coefficients of several outputs or groups.
 LARGEST_SUPPORT, LARGEST_JOINT = 3000, 1000
 
 
 def newton_on_face(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate | None:
-    """The end of a Newton step on the face around an iterate; None if it is no good."""
+    """The end of a Newton step on the face around an iterate; None if it does not help."""
     if c is not None and problem.outputs is None:
         return _step_in_coordinates(problem, c, at)
     return _joint_step(problem, c, at)
@@ -49,9 +49,9 @@ def shorten(at: Iterate, along: Callable[[float], Iterate], slope: float) -> tup
 
 
 def _step_in_coordinates(problem: Problem, c: Coordinates, at: Iterate) -> Iterate | None:
-    """Coefficients stop where the face ends (projected Newton, Bertsekas 1982)."""
+    """The step of coefficients that stop where the face ends (projected Newton, Bertsekas 1982)."""
     face = Face.around(at.w, c.l1, c.l2, c.lower, c.upper)
-    # With nearly as many coefficients as rows the system is close to singular, and leads astray.
+    # With nearly as many coefficients as rows the system is close to singular and misleads.
     most = LARGEST_SUPPORT if np.all(face.l2 > 0) else min(LARGEST_SUPPORT, problem.n // 2)
     if not 0 < len(face.index) <= most:
         return None
@@ -76,7 +76,7 @@ def _step_in_coordinates(problem: Problem, c: Coordinates, at: Iterate) -> Itera
 
 
 def _joint_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate | None:
-    """The same where the loss connects several outputs, or the penalty the features of a group."""
+    """The step where the loss couples several outputs, or the penalty the features of a group."""
     penalty = problem.penalty
     if not penalty.has_curvature:
         return None
@@ -86,7 +86,7 @@ def _joint_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate
     if not 0 < (len(features) + 1) * K <= LARGEST_JOINT:
         return None
     columns = FreeColumns(problem.design.columns(features), problem.fit_bias)
-    # Output after output, in each the features and then the bias.
+    # One output after another; in each, the features and then the bias.
     moving = np.ones((K, columns.m), dtype=bool)
     moving[:, : len(features)] = active[features].reshape(-1, K).T
     gradient = columns.transposed_times(at.slope.reshape(-1, K))
@@ -101,7 +101,7 @@ def _joint_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate
     dw[features] = step.T[: len(features)].reshape(-1, *at.w.shape[1:])
     db = step[:, -1] if problem.fit_bias else np.zeros(K)
     if problem.loss.task == "multiclass":
-        db = db - db.mean()  # the same shift of all scores changes nothing, and is rounding
+        db = db - db.mean()  # the same shift of all scores changes nothing: it is rounding
     db = db.reshape(np.shape(at.b))
 
     def along(t: float) -> Iterate:
@@ -116,14 +116,14 @@ def _joint_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate
 def _hessian(
     problem: Problem, at: Iterate, columns: FreeColumns, features: Array, moving: Array
 ) -> Array:
-    """∇²P among the moving coefficients and the biases, output after output."""
+    """∇²P among the moving coefficients and the biases, one output after another."""
     K, m = moving.shape
     a, f = at.curvature.reshape(-1, K), None
     if problem.loss.task == "multiclass":
         a, f = problem.loss.hessian_factors(problem.y, at.z)
         a, f = problem.row_weights * a, None if f is None else np.sqrt(problem.row_weights) * f
     H = joint_hessian(a, f, columns)[np.ix_(moving.ravel(), moving.ravel())]
-    # The penalty knows its coefficients feature after feature.
+    # The penalty stores its coefficients feature by feature.
     place = np.cumsum(moving.ravel()).reshape(K, m)[:, : len(features)].T - 1
     place = place[moving[:, : len(features)].T]
     curved = problem.penalty.hessian(at.w)
@@ -142,7 +142,7 @@ def _solve(H: Array, right: Array) -> Array:
 
 
 def _stopped_at_kinks(c: Coordinates | None, before: Array, after: Array) -> Array:
-    """The coefficients after a step, none of them beyond 0, where that is a kink, or a bound."""
+    """The coefficients after a step, stopped at 0 if that is a kink, and at their bounds."""
     if c is None:
         return after
     l1, _, lower, upper = c.like(before)

@@ -1,8 +1,8 @@
-"""Models of all rows and of each fold, one strength of the penalty after the other.
+"""Models of all rows and of each fold, one penalty strength at a time.
 
-`solve_folds` follows whole paths, and suits penalties whose path has a solver of its own. Here a
-search asks for one strength at a time, and may stop when it has seen enough: each fold is cut out
-once, and its models begin where the last ones ended.
+`solve_folds` follows whole paths, which suits penalties with a path solver. Here a search tries one
+strength at a time and may stop early: each fold is cut out once, and its models start from the
+previous ones.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ._base import Callback, Solution
 from .entrance import solve_many
 
 Array = np.ndarray
-Fold = tuple[Array, Array]  # positions of the rows to train on, and of those held out
-# The penalty of a problem at a strength, given the weight of the rows that it is solved on.
+Fold = tuple[Array, Array]  # positions of the training rows and of the held-out rows
+# The penalty of a problem at a strength, given the total weight of its rows.
 PenaltyAt = Callable[[Problem, float, float], Penalty]
 
 
 @dataclass(eq=False)
 class _Part:
-    """Problems on the same rows, the rows that they predict, and where they begin."""
+    """Problems on the same rows, the rows they predict, and their starting points."""
 
     problems: list[Problem]
     test: Array
@@ -42,10 +42,10 @@ class FoldModels:
     problems : sequence of Problem
         On one design, such as one class against the rest for each class.
     folds : sequence of (train, test)
-        Positions of rows. No row is held out by two.
+        Positions of rows. No row is held out by two folds.
     penalty_at : callable
-        `penalty_at(problem, strength, total)` is the penalty of a problem, where `total` is the
-        weight of the rows that it is solved on.
+        `penalty_at(problem, strength, total)` is the penalty of a problem whose rows have the
+        summed weight `total`.
     tol : float
         The gap that models must reach, relative to the objective at w = 0.
     callback : callable or None
@@ -62,17 +62,17 @@ class FoldModels:
         callback: Callback | None = None,
     ):
         self._problems, self._penalty_at = list(problems), penalty_at
-        # Their scores need no more digits than the gap asks for.
+        # Scores need no more digits than the gap asks for.
         self._options: dict[str, Any] = {"tol": tol, "callback": callback, "polish": False}
         nothing = np.zeros(0, dtype=int)
         self._whole = _Part(self._problems, nothing) if len(folds) > 1 else None
         self._parts = [_Part(_on_rows(self._problems, train), test) for train, test in folds]
 
     def at(self, strength: float) -> tuple[list[Solution], Array]:
-        """The solutions of all rows, and the predictions (n, K) of rows by models without them.
+        """The solutions on all rows, and predictions (n, K) of rows by models fitted without them.
 
-        With a single fold, its own solutions. Rows that no fold holds out are nan. TimeLimit is
-        raised, by a callback that says stop as well, or KeyboardInterrupt.
+        With a single fold, its own solutions. Rows that no fold holds out are nan. A time limit, or
+        a callback that stops, raises TimeLimit; Ctrl-C raises KeyboardInterrupt.
         """
         solutions = [] if self._whole is None else self._solve(self._whole, strength)
         outputs = sum(problem.outputs or 1 for problem in self._problems)
@@ -86,7 +86,7 @@ class FoldModels:
         return solutions or found, z
 
     def _solve(self, part: _Part, strength: float) -> list[Solution]:
-        """Solve the problems of a part, and remember where they ended."""
+        """Solve the problems of a part and remember their solutions."""
         total = float(part.problems[0].weights.sum())
         problems = [
             problem.with_penalty(self._penalty_at(whole, strength, total))
@@ -98,7 +98,7 @@ class FoldModels:
             raise KeyboardInterrupt
         if status in ("time_limit", "callback") or len(solutions) < len(problems):
             raise TimeLimit
-        # Dual points stay in the domain of the loss, which does not know the penalty.
+        # Dual points stay in the domain of the loss, which does not depend on the penalty.
         part.starts = [solution.parameters for solution in solutions]
         return solutions
 

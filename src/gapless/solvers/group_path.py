@@ -1,8 +1,7 @@
 """Paths of the group lasso and the multi-task lasso: squared loss and norms of blocks.
 
-Where there are few features, everything happens on their Gram matrix, which all strengths share:
-the compiled coordinate descent goes from one strength to the next, and the gap takes two small
-products.
+With few features, everything happens on their Gram matrix, which all strengths share: the compiled
+coordinate descent goes from one strength to the next, and the gap takes two small products.
 
 References
 ----------
@@ -31,7 +30,7 @@ MOST_ROUNDS, SWEEPS = 60, 200
 
 
 def takes(problem: Problem, penalties: Sequence[Penalty], tol: float) -> bool:
-    """Whether all penalties are norms of blocks, of few features, under the squared loss."""
+    """Whether all penalties are norms of blocks of few features under the squared loss."""
     is_plain = problem.loss.name == "squared" and 0 < problem.d <= min(FEW_FEATURES, problem.n)
     if not is_plain or tol < FINEST or not float(np.sum(problem.weights)) > 0:
         return False
@@ -50,7 +49,7 @@ def group_points(
 
 
 class GroupPath:
-    """What is kept along a path: the Gram matrix, and the last solution."""
+    """The state along a path: the Gram matrix and the last solution."""
 
     def __init__(self, problem: Problem, tol: float, max_iter: int):
         s, design = problem.weights, problem.design
@@ -59,7 +58,7 @@ class GroupPath:
         y = np.asarray(problem.y, dtype=float).reshape(problem.n, -1)
         self.mean, self.y_mean = np.zeros(problem.d), np.zeros(y.shape[1])
         if problem.fit_bias:
-            # A free bias is the same as centring everything.
+            # A free bias is equivalent to centring everything.
             self.mean = design.transposed_times(s) / np.sum(s)
             self.y_mean = s @ y / np.sum(s)
             design, y = design.shifted(self.mean), y - self.y_mean
@@ -69,7 +68,7 @@ class GroupPath:
         self.w = np.zeros_like(self.q)
 
     def solve(self, blocks: BlockPenalty) -> PathPoint:
-        """The solution for a penalty, from the last one."""
+        """The solution for a penalty, started from the last one."""
         part = blocks.part(np.arange(blocks.count))
         order = part.features
         gram = np.ascontiguousarray(self.gram[np.ix_(order, order)])

@@ -1,11 +1,11 @@
 """Interior point: piecewise linear or quadratic losses and separable penalties, as a programme.
 
-Everything that is not smooth is a kink c·max(0, v − κ) in one of the numbers v = (z, w): the
-hinge has one per row, the ε-insensitive loss two, and |wⱼ| is −wⱼ + 2·max(0, wⱼ). Written with p
-− r = v − κ and a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A soft kink bends
-over a length: p − r + σβ = v − κ, which makes Huber's loss of a single one, and the squared
-hinge. A bound on wⱼ is a wall: its slack times its multiplier ν is 0. Newton's method follows
-these products from μω > 0 down to 0.
+Everything non-smooth is a kink c·max(0, v − κ) in one of the numbers v = (z, w): the hinge has one
+per row, the ε-insensitive loss two, and |wⱼ| is −wⱼ + 2·max(0, wⱼ). Written with p − r = v − κ and
+a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A soft kink bends over a length: p − r
++ σβ = v − κ, which makes Huber's loss of a single one, and the squared hinge. A bound on wⱼ is a
+wall: its slack times its multiplier ν is 0. Newton's method follows these products from μω > 0 down
+to 0.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .polish import held_coordinates
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-CENTRING = 5  # Newton steps at the first μ, at most, before the first predictor
+CENTRING = 5  # Newton steps, at most, at the first μ before the first predictor
 CORRECTORS = 2  # further corrections of a step that the boundary cuts short
-RUN_FROM, RUN_UNTIL = 1e-5, 1e-10  # gaps, relative to P₀, between which nobody needs to look
-NEAR_BOUNDARY = 0.995  # how much of the way to the boundary a step may go
-HALVINGS = 50  # of the interval that a slope lies in, for the start alone
+RUN_FROM, RUN_UNTIL = 1e-5, 1e-10  # gaps, relative to P₀, between which no iterate is reported
+NEAR_BOUNDARY = 0.995  # the part of the way to the boundary that a step may go
+HALVINGS = 50  # of the interval of a slope, for the start alone
 
 
 def _refuses(problem: Problem) -> str | None:
@@ -59,11 +59,11 @@ class Kinks:
 
     @property
     def are_soft(self) -> bool:
-        """Whether some are: the slopes then stand in the primal equations, too."""
+        """Whether some are: then the slopes also enter the primal equations."""
         return bool(np.any(self.soft))
 
     def sums(self, values: Array) -> Array:
-        """The values of the kinks, added up for each entry of v."""
+        """The values of the kinks, summed for each entry of v."""
         return np.bincount(self.index, values, minlength=self.length)
 
     def centred(self, v: Array, mu: float) -> tuple[Array, Array, Array, Array]:
@@ -74,7 +74,7 @@ class Kinks:
         return self._hard(t, mu)
 
     def _soft_slopes(self, t: Array, mu: float) -> Array:
-        """The β with β = β(t − σβ), the slope of a hard kink there, by halving an interval."""
+        """The β with β = β(t − σβ), the slope of a hard kink there, by bisection."""
         low, high = np.zeros_like(t), self.cost
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
@@ -85,7 +85,8 @@ class Kinks:
     def _hard(self, t: Array, mu: float) -> tuple[Array, Array, Array, Array]:
         """p, r, β and γ on the central path where p − r = t."""
         c, m = self.cost, mu * self.omega
-        # p and r solve c·p·r = m(p + r), p − r = t: the larger one has no cancellation in it.
+        # p and r solve c·p·r = m(p + r), p − r = t; the formula for the larger one has no
+        # cancellation.
         larger = (c * np.abs(t) + 2 * m + np.hypot(c * t, 2 * m)) / (2 * c)
         smaller = m * larger / (c * larger - m)
         p, r = np.where(t > 0, larger, smaller), np.where(t > 0, smaller, larger)
@@ -103,11 +104,11 @@ class Walls:
     length: int
 
     def slack(self, w: Array) -> Array:
-        """How far w is inside."""
+        """How far w is inside its bounds."""
         return self.sign * (w[self.index] - self.at)
 
     def sums(self, values: Array) -> Array:
-        """The values of the walls, added up for each coefficient."""
+        """The values of the walls, summed for each coefficient."""
         return np.bincount(self.index, values, minlength=self.length)
 
 
@@ -128,11 +129,11 @@ class Programme:
         return np.concatenate([self.design.times(w) + self.offset + b, w])
 
     def move(self, dw: Array, db: float) -> Array:
-        """The change of v."""
+        """The change of v for a change of w and b."""
         return np.concatenate([self.design.times(dw) + db, dw])
 
     def adjoint(self, g: Array) -> tuple[Array, float]:
-        """What slopes g in v mean for w and b."""
+        """The slopes in w and b for slopes g in v."""
         n = self.design.n
         return self.design.transposed_times(g[:n]) + g[n:], float(g[:n].sum())
 
@@ -157,8 +158,8 @@ def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Mehrotra's predictor and corrector, with Gondzio's multiple corrections.
 
     Each step factorises XᵀDX + diag(h), d × d, or its dual form, n × n, whichever is smaller:
-    O(nd·min(n, d)) for each of twenty to forty steps, whatever the conditioning. Not for
-    problems with both n and d beyond some thousands.
+    O(nd·min(n, d)) for each of twenty to forty steps, whatever the conditioning. Not for problems
+    with both n and d above a few thousand.
 
     References
     ----------
@@ -168,7 +169,7 @@ def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
     if problem.outputs is None:
         yield from _follow_path(problem, start)
         return
-    # A penalty on coordinates does not connect the outputs: they take their steps side by side.
+    # A penalty on coordinates does not couple the outputs, so they take their steps side by side.
     followed = [_follow_path(one, at) for one, at in _by_outputs(problem, start)]
     points: list[Point | None] = [None] * len(followed)
     while True:
@@ -180,7 +181,7 @@ def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 
 def _by_outputs(problem: Problem, start: Parameters) -> Iterator[tuple[Problem, Parameters]]:
-    """The problem of each output alone, and where to start it."""
+    """The problem of each output alone, and its starting point."""
     for k in range(problem.outputs or 0):
         y = np.ascontiguousarray(problem.y[:, k])
         yield (
@@ -198,7 +199,7 @@ def _joined(points: list[Point]) -> Point:
 def _follow_path(problem: Problem, start: Parameters) -> Iterator[Point]:
     """The steps for one output."""
     if problem.scale == 0:
-        # One bias fits all rows: no interior leads to it any closer.
+        # One bias fits all rows: interior points get no closer to it.
         yield Point(problem.null.w, problem.null.b, theta=np.zeros(problem.n))
         return
     rows, columns, programme = _programme(problem)
@@ -209,7 +210,7 @@ def _follow_path(problem: Problem, start: Parameters) -> Iterator[Point]:
     length = 1.0
     while True:
         gap = mu * total
-        # From here on every step gains digits, and with a few more the active set is beyond doubt.
+        # From here on every step gains digits, and a few more put the active set beyond doubt.
         if not RUN_UNTIL < gap / problem.scale < RUN_FROM or length < 0.5:
             yield _point(problem, rows, columns, programme, at, gap)
         if gap <= EPS * problem.scale or not length > 1e-8:
@@ -219,7 +220,7 @@ def _follow_path(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 
 def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
-    """The rows of positive weight, the columns that may move, and the programme in them."""
+    """The rows of positive weight, the columns that may move, and the programme on them."""
     c = problem.penalty.coordinates(problem.d)
     assert c is not None
     rows, columns = np.flatnonzero(problem.weights > 0), np.flatnonzero(c.lower < c.upper)
@@ -231,10 +232,10 @@ def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
     s = problem.weights[rows]
     box = _bounded(problem, problem.loss.dual_box(problem.y[rows]), s)
     n, d = len(rows), len(columns)
-    # One share of μ for the kinks and walls of w: that of an average row.
+    # The kinks and walls of w share one part of μ: that of an average row.
     share = float(s.mean()) if n else 1.0
     l1, l2, lower, upper = (a[columns] for a in (c.l1, c.l2, c.lower, c.upper))
-    # |w| is linear where w cannot change its sign.
+    # |w| is linear if w cannot change sign.
     bends = (lower < 0) & (upper > 0)
     hard = np.zeros(np.count_nonzero(bends))
     parts = [(n + np.flatnonzero(bends), hard, 2 * l1[bends], hard, hard + share)]
@@ -261,9 +262,10 @@ def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
 
 
 def _bounded(problem: Problem, box: DualBox, s: Array) -> DualBox:
-    """The same with an end where the slope has none: no solution has so steep a row.
+    """The box with finite ends: no solution has a row with a steeper slope.
 
-    Its loss alone, ½q·u² above the smallest, would be more than the whole objective at w = 0.
+    The loss of such a row alone, ½q·u² above the smallest, would exceed the whole objective at w =
+    0.
     """
     if not box.quadratic:
         return box
@@ -290,7 +292,7 @@ def _start(
         return Iterate(w, b, v, *kinks.centred(v, mu), slack, mu * walls.omega / slack)
 
     def barrier(at: Iterate) -> float:
-        """What the central path minimises in w and b at this μ."""
+        """The function of w and b that the central path minimises at this μ."""
         logs = np.log(at.p) + np.log(at.r)
         value = inner(programme.slope, at.v) + 0.5 * inner(programme.l2, at.w**2)
         barriers = inner(kinks.omega, logs) + inner(walls.omega, np.log(at.slack))
@@ -317,7 +319,7 @@ def _start(
 
 
 def _inside(programme: Programme, w: Array) -> Array:
-    """w moved off its bounds: to the middle where it has two, else by a step that z notices."""
+    """w moved off its bounds: to the middle if it has two, else by a step that z notices."""
     walls, kinks = programme.walls, programme.kinks
     if not len(walls.at):
         return w
@@ -325,7 +327,7 @@ def _inside(programme: Programme, w: Array) -> Array:
     is_low = walls.sign > 0
     low[walls.index[is_low]] = walls.at[is_low]
     high[walls.index[~is_low]] = walls.at[~is_low]
-    # All of them together move z by about its distance to the middles of the kinks.
+    # Together they move z by about its distance to the middles of the kinks.
     v = programme.v(np.clip(w, low, high), 0.0)
     middle = kinks.at + 0.5 * kinks.soft * kinks.cost
     distance = float(np.mean(np.abs(v[kinks.index] - middle))) if len(middle) else 1.0
@@ -337,7 +339,7 @@ def _inside(programme: Programme, w: Array) -> Array:
 
 
 def _step(programme: Programme, at: Iterate, mu: float) -> tuple[Iterate, float]:
-    """The next iterate, and how far along its direction it is."""
+    """The next iterate, and how far it goes along its direction."""
     kinks, walls = programme.kinks, programme.walls
     newton = Newton(programme, at)
     products = (at.beta * at.r, at.gamma * at.p, at.nu * at.slack)
@@ -359,8 +361,8 @@ def _step(programme: Programme, at: Iterate, mu: float) -> tuple[Iterate, float]
         step, lengths = better, longer
     primal, dual = (min(1.0, NEAR_BOUNDARY * length) for length in lengths)
     if np.any(programme.l2) or kinks.are_soft:
-        # w stands in the dual equations too, or β in the primal ones: one length for both keeps
-        # them satisfied.
+        # w also enters the dual equations, or β the primal ones: one length for both keeps them
+        # satisfied.
         primal = dual = min(primal, dual)
     return _balanced(programme, _moved(at, step, primal, dual)), max(primal, dual)
 
@@ -394,7 +396,7 @@ def _moved(at: Iterate, step: Iterate, primal: float, dual: float) -> Iterate:
 
 
 def _balanced(programme: Programme, at: Iterate) -> Iterate:
-    """The larger of p and r, and of β and γ, from the smaller: both equations hold exactly."""
+    """Set the larger of p and r, and of β and γ, from the smaller: both equations hold exactly."""
     kinks = programme.kinks
     steep = at.beta > at.gamma
     beta = np.where(steep, kinks.cost - at.gamma, at.beta)
@@ -448,7 +450,7 @@ class Newton:
         )
 
     def correct(self, step: Iterate, shares: tuple[Array, Array, Array], length: float) -> Iterate:
-        """The step, and one more that moves the products it reaches to [0.1, 10] of their share."""
+        """The step plus one that moves the products it reaches into [0.1, 10] of their share."""
         ahead = _moved(self.at, step, length, length)
         products = (ahead.beta * ahead.r, ahead.gamma * ahead.p, ahead.nu * ahead.slack)
         wanted = [
@@ -461,14 +463,15 @@ class Newton:
 def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate: float) -> Point:
     c = problem.penalty.coordinates(problem.d)
     w = np.where(c.lower < c.upper, 0.0, c.lower)
-    # At the end of the path rounding may put w beyond its walls, where P is infinite.
+    # At the end of the path rounding may put w outside its walls, where P is infinite.
     w[columns] = np.clip(at.w, c.lower[columns], c.upper[columns])
     n = len(rows)
     theta = np.zeros(problem.n)
     theta[rows] = -(programme.slope + programme.kinks.sums(at.beta))[:n]
     if programme.kinks.are_soft:
-        # The polish of a smooth loss trusts the zeros it is given, so those that are zero but for
-        # the barrier become so; unless that costs more than the barrier, as it may early on.
+        # The polish of a smooth loss trusts the zeros it is given, so coefficients that are zero
+        # except for the barrier are set to zero, unless that costs more than the barrier, as it may
+        # early on.
         b = np.array(at.b)
         held, _ = held_coordinates(problem, Parameters(w, b, theta), c)
         if problem.primal(held, b) <= problem.primal(w, b) + estimate:

@@ -1,7 +1,7 @@
-"""The Gram matrix of outputs that meet in the loss: one quadratic in all their coefficients.
+"""The Gram matrix of outputs coupled by the loss: one quadratic in all their coefficients.
 
-Called by `quadratic_model`. Coordinate descent on it takes no time that grows with the rows, but
-the matrix does, more than all else in a step; so steps share one while it foretells them well.
+Called by `quadratic_model`. The cost of coordinate descent on it does not grow with the rows, but
+forming it does, more than anything else in a step; so steps share one while it predicts them well.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .working_set import Part
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Up to so many coefficients of all outputs together the matrix costs less than sweeps over columns.
+# Up to this many coefficients of all outputs, the matrix costs less than sweeps over columns.
 MOST_COEFFICIENTS = 1000
-# A matrix serves on where P changes by what its model says, up to this part: each step then leaves
-# about as much of the way to the minimum.
+# Keep a matrix while P changes as its model predicts, up to this part: each step then leaves about
+# that part of the way to the minimum.
 FORETOLD = 0.25
-# It is made anew where that takes so few multiplications: fewer steps are then worth more.
+# Rebuild it if that takes at most this many multiplications: saving steps is worth more.
 CHEAP = 2e7
-# Sweeps cost so little beside a step that they go on until they gain so much less than elsewhere.
+# Sweeps are so cheap beside a step that they continue to this much smaller a gain than elsewhere.
 TIGHTER = 0.1
 
 
@@ -38,10 +38,10 @@ def is_small(problem: Problem, part: Part, outputs: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class JointGram:
-    """XᵀHX of some columns, output after output, where free biases are the best for each w.
+    """XᵀHX of some columns, one output after another, with the free biases optimal for each w.
 
     Row i has the Hessian diag(aᵢ) − fᵢfᵢᵀ in its K scores. `values` is (Kp, Kp); the biases follow
-    by −H_bb⁺(g_b + H_bw δw), of which `inverse` is H_bb⁺ and `cross` is H_bw, 0 without biases.
+    by −H_bb⁺(g_b + H_bw δw), where `inverse` is H_bb⁺ and `cross` is H_bw, 0 without biases.
     """
 
     features: Array
@@ -64,14 +64,14 @@ class JointGram:
         # The same shift of all biases changes nothing, so H_bb may be singular.
         inverse = np.linalg.pinv(H[np.ix_(is_bias, is_bias)], rcond=64 * EPS, hermitian=True)
         values -= cross.T @ (inverse @ cross)
-        # What is left of a constant column is rounding.
+        # The remainder of a constant column is rounding.
         constant = np.diag(values) <= 64 * EPS * raw
         values[constant] = 0.0
         values[:, constant] = 0.0
         return cls(features, values, inverse, cross)
 
     def part(self, features: Array) -> JointGram | None:
-        """The matrix of some of its columns; None where it lacks one of them."""
+        """The matrix of some of its columns; None if it lacks one of them."""
         if np.array_equal(features, self.features):
             return self
         places = np.searchsorted(self.features, features)
@@ -91,7 +91,7 @@ class JointGram:
         tolerance: float,
         sweeps: int,
     ) -> tuple[Array, float, bool]:
-        """Move w (p, K) to the minimiser; the step of the biases, δᵀHδ, and if it was reached."""
+        """Move w (p, K) to the minimiser; return the step of the biases, δᵀHδ, and convergence."""
         K, start = w.shape[1], w.T.ravel()
         of_biases = self.inverse @ (np.zeros(K) if bias_slope is None else bias_slope)
         g = slope.T.ravel() - self.cross.T @ of_biases
@@ -103,20 +103,20 @@ class JointGram:
         )
         w[:] = x.reshape(K, -1).T
         step = x[:, 0] - start
-        # δᵀHδ of both, the biases put in: only their slopes are left of them.
+        # δᵀHδ of both, with the biases substituted: only their slopes remain.
         curve = float(step @ (self.values @ step))
         curve += 0.0 if bias_slope is None else float(bias_slope @ of_biases)
         return -of_biases - self.inverse @ (self.cross @ step), curve, converged
 
 
 class KeptGram:
-    """The last Gram matrix, for all steps that it foretells well."""
+    """The last Gram matrix, kept while it predicts steps well."""
 
     def __init__(self, gram: JointGram | None = None):
         self.gram = gram
 
     def of(self, problem: Problem, features: Array, a: Array, f: Array) -> JointGram:
-        """The matrix of some columns: out of the one that is kept, or made at a and f."""
+        """The matrix of some columns: taken from the kept one, or formed at a and f."""
         is_cheap = len(a) * (len(features) * a.shape[1]) ** 2 <= CHEAP
         known = None if self.gram is None or is_cheap else self.gram.part(features)
         if known is None:
@@ -124,6 +124,6 @@ class KeptGram:
         return known
 
     def judge(self, error: float) -> None:
-        """Forget the matrix if P changed otherwise than it said, by more than a part."""
+        """Forget the matrix if P changed otherwise than predicted, by more than a part."""
         if not error <= FORETOLD:
             self.gram = None

@@ -1,7 +1,7 @@
-"""Lasso and elastic net by folds where rows are many and features few: on shared Gram matrices.
+"""Lasso and elastic net by folds, for many rows and few features: on shared Gram matrices.
 
-The Gram matrix of a fold's training rows is that of all rows without that of the others, so all
-folds together cost two passes over the data, and their paths none.
+The Gram matrix of a fold's training rows is that of all rows minus that of the held-out rows, so
+all folds together cost two passes over the data, and their paths none.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .lasso_path import inner_gap, inner_tolerance, leading, most_changes, takes
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Up to so many features, and for each of them so many rows, a Gram matrix of all features is worth
-# its cost: beyond, a path touches only a part of them.
+# With at most this many features, and this many rows for each, a Gram matrix of all features pays
+# off: beyond, a path touches only some of them.
 MOST_FEATURES, ROWS_PER_FEATURE = 1000, 4
 
 
@@ -46,7 +46,7 @@ class Moments:
         return cls(float(np.sum(s)), design.transposed_times(s), float(np.sum(s * y)), xx, xy, yy)
 
     def without(self, other: Moments) -> Moments:
-        """The sums over the rows that the other does not have."""
+        """The sums over the rows that `other` lacks."""
         names = [field.name for field in dataclasses.fields(self)]
         return Moments(*(getattr(self, name) - getattr(other, name) for name in names))
 
@@ -57,7 +57,7 @@ class GramFolds:
     def __init__(self, problem: Problem):
         s, total = problem.weights, float(np.sum(problem.weights))
         self.problem = problem
-        # Sums of centred data lose no digits when some rows are taken out again.
+        # Sums of centred data lose no digits when some rows are subtracted again.
         self.mean = problem.design.transposed_times(s) / total
         self.y_mean = float(np.sum(s * problem.y)) / total
         self.design = problem.design.shifted(self.mean) if problem.fit_bias else problem.design
@@ -67,7 +67,7 @@ class GramFolds:
     def predict(
         self, train: Array, test: Array, penalties: Sequence[Penalty], tol: float
     ) -> Array | None:
-        """Predictions (test rows, penalties) by the training rows; None where it does not work."""
+        """Predictions (test rows, penalties) by the training rows; None if it fails."""
         moments = self._moments(train)
         if not moments.total > 0:
             return None
@@ -96,7 +96,7 @@ def is_worth_it(problem: Problem) -> bool:
 
 
 def _coefficients(m: Moments, fit_bias: bool, penalties, tol: float) -> Array | None:
-    """Coefficients (d, penalties) of the lasso with those moments; None where it does not work."""
+    """Coefficients (d, penalties) of the lasso with those moments; None if it fails."""
     d = len(m.xy)
     coordinates = leading(d, penalties)
     if len(coordinates) < len(penalties) or d == 0:
@@ -105,7 +105,7 @@ def _coefficients(m: Moments, fit_bias: bool, penalties, tol: float) -> Array | 
     if fit_bias:
         G -= np.multiply.outer(m.x, m.x / m.total)
         q, square = q - m.x * (m.y / m.total), square - m.y**2 / m.total
-    # What is left of a column that is constant in these rows is rounding.
+    # The remainder of a column that is constant in these rows is rounding.
     constant = np.diag(G) <= 1e3 * EPS * (np.diag(m.xx) + EPS)
     G[constant], G[:, constant], q = 0.0, 0.0, np.where(constant, 0.0, q)
     lasso = _core.GramLasso()

@@ -1,10 +1,10 @@
 """Paths of the lasso and the elastic net: squared loss, one output, a penalty with l1 > 0.
 
 The compiled `GramLasso` solves each strength exactly on the Gram matrix of a working set, and goes
-from one strength to the next by the few coefficients that change. What is left are the products of
-the residuals with all columns, which decide who else must join. Several strengths share one pass
-over the data, and a column is left out while its last product with a residual, and how far the
-residual has moved since, prove that it cannot matter.
+from one strength to the next by the few coefficients that change. That leaves the products of the
+residuals with all columns, which decide what else must join. Several strengths share one pass over
+the data, and a column is skipped while its last product with a residual, and how far the residual
+has moved since, prove that it cannot matter.
 
 References
 ----------
@@ -31,30 +31,30 @@ from .working_set import choose_blocks
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Up to so many features all are in the working set from the start.
+# With at most this many features, all are in the working set from the start.
 FEW_FEATURES = 400
-# A pass over the data serves at most so many strengths, and fewer after some had to be solved twice
-# because features were missing.
+# A pass over the data serves at most this many strengths, and fewer after some had to be solved
+# twice because features were missing.
 MOST_AT_ONCE = 10
 # Entries of a matrix with one column per strength or per feature that joins.
 MOST_ENTRIES = 8_000_000
-# Products with so many residuals are kept. If more than this part of the columns may matter, all of
-# them are multiplied.
+# Keep the products with this many residuals. If more than this part of the columns may matter,
+# multiply all of them.
 MOST_KNOWN, WORTH_A_PASS = 6, 0.3
-# At least so many features join at a time, or this part of the active ones.
+# At least this many features join at a time, or this part of the active ones.
 FEWEST_NEW, NEW_PART = 100, 0.5
 MOST_ROUNDS = 100
-# Down to this tolerance a solution need not be better than it says; below, it is exact.
+# Down to this tolerance a solution need not be better than requested; below, it is exact.
 FULL_DIGITS = 1e-6
-# The columns of the working set are put together when they have come in so many parts.
+# Merge the columns of the working set once they have come in this many parts.
 MOST_PARTS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
-    """The solution for one penalty; `steps` counts the passes over the data that it took part in.
+    """The solution for one penalty; `steps` counts the passes over the data it took part in.
 
-    `is_optimal` is False where `max_iter` ended it.
+    `is_optimal` is False if `max_iter` ended it.
     """
 
     w: Array
@@ -66,7 +66,7 @@ class PathPoint:
 
 
 def takes(problem: Problem) -> bool:
-    """Whether the loss and the data are of the kind that this file is about."""
+    """Whether this file can solve the loss, the penalty and the data."""
     is_plain = problem.loss.name == "squared" and problem.outputs is None
     return is_plain and problem.d > 0 and float(np.sum(problem.weights)) > 0
 
@@ -74,11 +74,11 @@ def takes(problem: Problem) -> bool:
 def lasso_points(
     problem: Problem, penalties: Sequence[Penalty], tol: float, max_iter: int | None = None
 ) -> Iterator[PathPoint]:
-    """The solutions for the penalties, in their order; ends early where it cannot go on."""
+    """The solutions for the penalties, in their order; ends early if it cannot continue."""
     path = LassoPath(problem, tol, MOST_ROUNDS if max_iter is None else max_iter)
     done = 0
     while done < len(penalties):
-        check()  # compiled calls that are short do not look at the clock
+        check()  # short compiled calls do not check the clock
         count = path.strengths_at_once(len(penalties) - done)
         coordinates = leading(problem.d, penalties[done : done + count])
         with single_blas():
@@ -95,17 +95,17 @@ def inner_tolerance(tol: float) -> float:
 
 
 def inner_gap(tol: float, scale: float) -> float:
-    """At which gap to stop on the working set: 0, for all digits, unless few are asked for."""
+    """The gap at which to stop on the working set: 0, for all digits, unless few are requested."""
     return 0.5 * tol * scale if tol > FULL_DIGITS else 0.0
 
 
 def most_changes(features: int) -> int:
-    """Changes of the active set at one strength after which something is wrong."""
+    """Changes of the active set at one strength, beyond which something is wrong."""
     return 20 * (features + 100)
 
 
 def leading(d: int, penalties: Sequence[Penalty]) -> list[Coordinates]:
-    """The first penalties, as far as they have l1 > 0 and no bounds but signs."""
+    """The leading penalties with l1 > 0 and no bounds except signs."""
     found: list[Coordinates] = []
     for penalty in penalties:
         c = penalty.coordinates(d)
@@ -118,7 +118,7 @@ def leading(d: int, penalties: Sequence[Penalty]) -> list[Coordinates]:
 
 
 class LassoPath:
-    """What is kept along a path: the working set, its Gram matrix, and the last products."""
+    """The state along a path: the working set, its Gram matrix, and the last products."""
 
     def __init__(self, problem: Problem, tol: float, max_iter: int):
         s, design = problem.weights, problem.design
@@ -127,7 +127,7 @@ class LassoPath:
         self.tolerance, self.inner_gap = inner_tolerance(tol), inner_gap(tol, problem.scale)
         self.mean, self.y_mean = np.zeros(problem.d), 0.0
         if problem.fit_bias:
-            # A free bias is the same as centring everything.
+            # A free bias is equivalent to centring everything.
             self.mean = design.transposed_times(s) / np.sum(s)
             self.y_mean = float(np.sum(s * problem.y) / np.sum(s))
             design = design.shifted(self.mean)
@@ -137,7 +137,7 @@ class LassoPath:
         self.lasso = _core.GramLasso()
         self.features = np.zeros(0, dtype=np.int64)
         self.is_in = np.zeros(problem.d, dtype=bool)
-        self.columns: list[Design] = []  # those of the working set, as they came
+        self.columns: list[Design] = []  # those of the working set, in order of arrival
         self.active, self.at_once = 0, MOST_AT_ONCE
         self.products = Products(design, s, self.y, self.q)
 
@@ -147,7 +147,7 @@ class LassoPath:
         return max(1, min(most, left, MOST_ENTRIES // self.problem.n))
 
     def solve(self, penalties: list[Coordinates]) -> list[PathPoint] | None:
-        """The solutions for the first of some penalties, one at least; None if it gets nowhere."""
+        """The solutions for at least the first of some penalties; None without progress."""
         if not len(self.features):
             self._set_signs(penalties[0])
         l1, l2 = np.stack([c.l1 for c in penalties]).T, np.stack([c.l2 for c in penalties]).T
@@ -170,7 +170,8 @@ class LassoPath:
             self.at_once = max(1, min(done + 2, MOST_AT_ONCE) if is_over else done)
             if is_over:
                 return points
-            # Those after the first that is not reached may be far off, and suggest too much.
+            # Solutions after the first that is not reached may be far off and suggest too many
+            # features.
             new = self._candidates(checked, V[:, : done + 1], l1[checked, : done + 1])
             if not len(new):
                 return None
@@ -183,12 +184,12 @@ class LassoPath:
         return None
 
     def _set_signs(self, c: Coordinates) -> None:
-        """Which coefficients may be positive, and which negative: the same along a path."""
+        """Record which coefficients may be positive and which negative: the same along a path."""
         self.may_rise, self.may_fall = c.upper > 0, c.lower < 0
         self.has_signs = not (self.may_rise.all() and self.may_fall.all())
 
     def _prepare(self, l1: Array) -> None:
-        """Bring in the features that the last products make likely for a penalty to come."""
+        """Add the features that the last products make likely for a coming penalty."""
         d = self.problem.d
         if d <= FEW_FEATURES:
             if not len(self.features):
@@ -203,7 +204,7 @@ class LassoPath:
         return max(FEWEST_NEW, int(NEW_PART * self.active))
 
     def _join(self, new: Array) -> None:
-        """Let features join the working set; their columns are multiplied with all of it."""
+        """Add features to the working set; their columns are multiplied with all of it."""
         most = max(1, MOST_ENTRIES // self.problem.n)
         for begin in range(0, len(new), most):
             some = new[begin : begin + most]
@@ -217,7 +218,7 @@ class LassoPath:
             self.lasso.grow(products, self.q[some], self.may_rise[some], self.may_fall[some])
 
     def _columns(self, features: Array) -> Design:
-        """Columns of the data, centred once and for all if they are dense."""
+        """Columns of the data; dense ones are centred once and for all."""
         columns = self.design.columns(features)
         is_plain = columns.is_sparse or columns.center is None
         return columns if is_plain else Design(columns.dense())
@@ -225,7 +226,7 @@ class LassoPath:
     def _solve_on_working_set(self, l1: Array, l2: Array) -> tuple[Array, Array] | None:
         """Coefficients of the working set and its products with the residuals, (p, penalties).
 
-        None where the solver failed.
+        None if the solver failed.
         """
         p = len(self.features)
         l1, l2 = (np.ascontiguousarray(a[self.features].T) for a in (l1, l2))
@@ -239,7 +240,7 @@ class LassoPath:
         return W.T, V.T
 
     def _residuals(self, W: Array) -> Array:
-        """y − Xw of every penalty, (n, penalties), without their mean if there is a bias."""
+        """y − Xw for every penalty, (n, penalties), minus their mean if there is a bias."""
         ends = np.cumsum([part.d for part in self.columns])[:-1]
         parts = zip(self.columns, np.split(W, ends))
         R = self.y[:, None] - sum(part.times(w) for part, w in parts)
@@ -261,7 +262,7 @@ class LassoPath:
     def _candidates(self, checked: Array, V: Array, l1: Array) -> Array:
         """Features outside the working set that must join, and some that are close to it.
 
-        No more than it has already: on too small a set, nearly all of the others seem to matter.
+        At most as many as it already has: with too small a set, nearly all others seem to matter.
         """
         score = self._score(checked, V, l1)
         over = int(np.count_nonzero(score > 1 + 0.1 * self.tolerance))
@@ -295,7 +296,7 @@ class LassoPath:
 
 
 class Products:
-    """vⱼ = ⟨xⱼ, s·r⟩ of the columns with residuals, taken only where it may exceed l1ⱼ.
+    """vⱼ = ⟨xⱼ, s·r⟩ of columns and residuals, computed only where it may exceed l1ⱼ.
 
     A residual is nearly a combination of the last ones whose products with all columns are known,
     r = Σ aₖrₖ + e, so that vⱼ differs from Σ aₖvⱼₖ by at most ‖xⱼ‖·‖e‖.
@@ -310,7 +311,7 @@ class Products:
     def of(self, R: Array, l1: Array, is_in: Array) -> tuple[Array, Array]:
         """Columns that may matter for the residuals R (n, k), and their products with them.
 
-        Those of the working set are not asked for.
+        Those of the working set are not included.
         """
         R = self.root[:, None] * R
         checked = np.flatnonzero(self._is_uncertain(R, l1) & ~is_in)
@@ -329,7 +330,7 @@ class Products:
         """Whether the product of a column, extrapolated from known ones, may reach l1 (d, k)."""
         a = np.linalg.lstsq(self.residuals, R)[0]
         left = np.sqrt(np.sum((R - self.residuals @ a) ** 2, axis=0))
-        # The products are known up to rounding, which large multiples of them would enlarge.
+        # The products are known up to rounding, which large multiples would amplify.
         sizes = np.sqrt(np.sum(self.residuals**2, axis=0))
         left = left + 1e-9 * np.sum(np.abs(a) * sizes[:, None], axis=0)
         guess = a.T @ self.known.T

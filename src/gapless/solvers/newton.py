@@ -1,8 +1,8 @@
 """Newton's method: a loss with curvature and a penalty ½Σ l2ⱼwⱼ², zeros allowed, with a free bias.
 
 Each step minimises the quadratic model of the objective, (XᵀDX + Λ)δ = −∇P with D = diag(s·ℓ″), by
-a factor of that matrix (`newton_cholesky`) or by conjugate gradients (`newton_cg`). Its length is
-found on the true objective, where a trial costs no product with X because X(w + tδ) = Xw + t·Xδ.
+a factor of that matrix (`newton_cholesky`) or by conjugate gradients (`newton_cg`). The step length
+is found on the true objective, where a trial costs no product with X because X(w + tδ) = Xw + t·Xδ.
 For a loss whose curvature jumps (squared hinge, Huber) this is the semismooth Newton method.
 
 References
@@ -30,18 +30,18 @@ from .row_space import RowSpace, is_wide
 
 Array = np.ndarray
 
-# Factors of the Hessian: up to so many features in any case, and up to so many more while the Gram
-# matrix takes no more than so many operations; beyond, conjugate gradients take less time.
+# Factorise the Hessian with at most FEW_FEATURES, or MOST_FEATURES while the Gram matrix takes at
+# most CHEAP operations; beyond, conjugate gradients are faster.
 FEW_FEATURES, MOST_FEATURES = 500, 3000
 CHEAP = 2e9
 # The same for the unknowns of all classes together.
 FEW_UNKNOWNS = 100
-# Every so many-th row makes a sample to start from, if that leaves so many rows per unknown.
+# Start from every SAMPLE_STEP-th row if that leaves enough rows per unknown.
 SAMPLE_STEP, ROWS_PER_UNKNOWN = 8, 50
-# A Gram matrix of so few operations takes no longer than what surrounds it, as that of a sample.
+# A Gram matrix of so few operations, such as a sample's, costs no more than the work around it.
 NO_WORK = 1e7
 SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e3
-# The line search ends at a slope so much less steep, or after so many trials that were good enough.
+# The line search ends at a slope this much flatter, or after this many acceptable trials.
 LEVEL, MOST_TRIALS = 0.25, 3
 
 
@@ -68,7 +68,7 @@ def newton(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 
 def _in_features(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """The method for the size of the problem, after what the core can do alone."""
+    """The method for the size of the problem, after the core has done what it can."""
     if class_newton.is_taken(problem):
         for point in class_newton.class_newton(problem, start):
             yield point
@@ -96,7 +96,7 @@ def _begin(problem: Problem, start: Parameters, z: Array | None = None) -> Itera
 
 
 def _is_small(problem: Problem) -> bool:
-    """Whether a factor of the Hessian takes less time than conjugate gradients."""
+    """Whether a factor of the Hessian is faster than conjugate gradients."""
     n, d = problem.n, problem.d
     if problem.loss.task == "multiclass":
         return (problem.outputs or 1) * (d + 1) <= FEW_UNKNOWNS
@@ -104,7 +104,7 @@ def _is_small(problem: Problem) -> bool:
 
 
 def _descend(at: Iterate, steps: Factored | ConjugateGradients) -> Iterator[Point]:
-    """Newton steps until they no longer change the objective by more than rounding."""
+    """Take Newton steps until they change the objective by no more than rounding."""
     damping, idle = Damping(), 0
     estimate = steps.estimate(at)
     yield at.point(estimate)
@@ -123,7 +123,7 @@ def _descend(at: Iterate, steps: Factored | ConjugateGradients) -> Iterator[Poin
             continue
         idle = idle + 1 if at.primal - found[0].primal <= EPS * abs(at.primal) else 0
         at, t = found
-        # Less after a full step, which the model foretold; more after a short one.
+        # Less after a full step, which the model predicted; more after a short one.
         rows = _more(damping.rows) if t < 0.1 else _less(damping.rows) if t >= 0.5 else damping.rows
         damping = Damping(rows, _less(damping.diagonal))
         estimate = steps.estimate(at)
@@ -141,10 +141,10 @@ def _less(damping: float) -> float:
 
 
 def _line_search(at: Iterate, step: Change) -> tuple[Iterate, float] | None:
-    """A point at + t·step that falls enough (Armijo) and is level enough (Wolfe); None without one.
+    """A point at + t·step with enough decrease (Armijo) and a flat enough slope (Wolfe), or None.
 
-    A trial costs passes over the rows but no product with X: a few of them pay if they save a step.
-    Where the fall is lost in rounding, the slope must be at most half as steep (Hager and Zhang
+    A trial costs passes over the rows but no product with X: a few of them pay off if they save a
+    step. If rounding hides the decrease, the slope must be at most half as steep (Hager and Zhang
     2005).
     """
     along = at.problem.design.times(step.w) + step.b
@@ -176,7 +176,7 @@ def _line_search(at: Iterate, step: Change) -> tuple[Iterate, float] | None:
 
 
 def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
-    """Where a line through both slopes is 0, kept off the ends; a tenth without such a place."""
+    """Where a line through both slopes is 0, kept off the ends; a tenth if there is none."""
     share = 0.1
     if math.isfinite(high[1]) and low[1] < 0 < high[1]:
         share = min(max(low[1] / (low[1] - high[1]), 0.1), 0.9)
@@ -184,21 +184,21 @@ def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
 
 
 def _beyond(before: tuple[float, float], low: tuple[float, float]) -> float:
-    """The same beyond both, between one and a quarter and four times as far."""
+    """The same beyond both, between 1.25 and four times as far."""
     rise = low[1] - before[1]
     ahead = -low[1] * (low[0] - before[0]) / rise if rise > 0 else math.inf
     return min(max(low[0] + ahead, 1.25 * low[0]), 4 * low[0])
 
 
 def _rounding(at: Iterate) -> float:
-    """What rounding may do to the objective."""
+    """The rounding error of the objective."""
     return 8 * EPS * (abs(at.primal) + at.problem.scale)
 
 
 def _from_sample(problem: Problem) -> Iterate:
-    """The start: the solution for a sample of the rows if that beats the model without features.
+    """The start: the solution on a sample of the rows if it beats the model without features.
 
-    Every so many-th row, weighted up to the whole: a few steps there cost less than one step here.
+    Every SAMPLE_STEP-th row, reweighted to the whole: a few steps there cost less than one here.
     """
     null = _begin(problem, problem.null, _null_scores(problem))
     index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
@@ -224,7 +224,7 @@ def _from_sample(problem: Problem) -> Iterate:
 
 
 def _null_scores(problem: Problem) -> Array:
-    """z where w = 0."""
+    """z at w = 0."""
     shape = (problem.n,) if problem.outputs is None else (problem.n, problem.outputs)
     return np.zeros(shape) + problem.null.b
 

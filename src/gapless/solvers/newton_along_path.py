@@ -1,8 +1,8 @@
-"""Newton's method along a path of ridge strengths, the Hessian of one solution serving the next.
+"""Newton's method along a path of ridge strengths: the Hessian of one solution serves the next.
 
 For a loss with curvature, one prediction per row, and ½λ‖w‖² with λ falling. Solutions and Gram
-matrices XᵀDX are smooth in log λ: the last three give the point where the next begins and the
-matrix of its first steps (chord steps). A new one is made when they contract slowly, and at the
+matrices XᵀDX are smooth in log λ: the last three predict the next starting point and the matrix of
+its first steps (chord steps). The matrix is recomputed when the steps contract slowly, and at the
 solution, where leave-one-out needs it. Called by the selection of strengths; a strength at which
 this fails is left to `solve`.
 """
@@ -27,17 +27,17 @@ from .positive_definite import Cholesky
 Array = np.ndarray
 Point = tuple[Any, ...]
 
-# Steps are taken with an old factor while each makes the squared decrement so much smaller.
+# Keep an old factor while each step reduces the squared decrement by this factor.
 CONTRACTS = 0.25
 MOST_STEPS = 50
-# Steps go on until the gap is this part of the tolerance: held-out predictions take the solution
-# for the minimum, and the last steps cost little.
+# Continue until the gap is this part of the tolerance: held-out predictions take the solution for
+# the minimum, and the last steps cost little.
 TARGET = 0.1
-# The part of the objective that is the gap of a solution whose digits all count.
+# The gap, as a part of the objective, of a solution with all its digits.
 MANY_DIGITS = 1e-18
-# So many solutions say where the next one may be: a parabola in log λ.
+# The number of solutions that predict the next one: a parabola in log λ.
 REMEMBERED = 3
-# Features up to which a factor of the Hessian is cheap.
+# With at most this many features, a factor of the Hessian is cheap.
 FEW_FEATURES = 500
 
 
@@ -64,9 +64,9 @@ class Curved:
 
 @dataclass(frozen=True, eq=False)
 class Station:
-    """A solution on the path: its parameters, a bound of its gap, and how many steps it took.
+    """A solution on the path: its parameters, a bound on its gap, and its number of steps.
 
-    `curved` is the loss there, None where another solver found the solution.
+    `curved` is the loss there, None if another solver found the solution.
     """
 
     parameters: Parameters
@@ -76,13 +76,13 @@ class Station:
 
 
 def is_for(problem: Problem) -> bool:
-    """Whether the path of this problem can be followed here."""
+    """Whether this file can follow the path of this problem."""
     fits = problem.loss.has_curvature and problem.outputs is None
     return fits and problem.d <= min(problem.n, FEW_FEATURES) and _is_plain(problem.penalty)
 
 
 def _is_plain(penalty: Penalty) -> bool:
-    """Whether it is ½λ‖w‖² with one λ > 0 for all."""
+    """Whether the penalty is ½λ‖w‖² with one λ > 0 for all."""
     return isinstance(penalty, L2) and penalty.weights is None and penalty.strength > 0
 
 
@@ -96,7 +96,7 @@ def newton_path(
     """Solutions for ½λ‖w‖² with each of the strengths λ > 0, the strongest first.
 
     Ends early when Ctrl-C, the time limit or the callback stops a solver; raises `TimeLimit` or
-    KeyboardInterrupt where they come between.
+    KeyboardInterrupt if they come in between.
     """
     at = _Place(problem, problem.null.w, problem.null.b)
     at.curve()
@@ -127,7 +127,7 @@ def newton_path(
 
 
 def settled(problem: Problem, start: Parameters) -> Parameters | None:
-    """The solution to many digits, from a point next to it; None where it is not found."""
+    """The solution to many digits, from a point close to it; None if it is not found."""
     penalty, at = problem.penalty, _Place(problem, start.w, start.b)
     assert isinstance(penalty, L2)
     at.curve()
@@ -136,7 +136,7 @@ def settled(problem: Problem, start: Parameters) -> Parameters | None:
 
 
 def _ahead(past: Collection[tuple[float, Point]], strength: float) -> Point:
-    """Where a polynomial in log λ through the last points is at a strength (Lagrange)."""
+    """The value at a strength of the polynomial in log λ through the last points (Lagrange)."""
     at, known = np.log(strength), np.log([before for before, _ in past])
     shares = [
         np.prod([(at - other) / (own - other) for other in known if other != own]) for own in known
@@ -146,21 +146,21 @@ def _ahead(past: Collection[tuple[float, Point]], strength: float) -> Point:
 
 
 class _Place:
-    """A point (w, b), what the loss says there, and the Gram matrix of a point near it."""
+    """A point (w, b), the loss there, and the Gram matrix of a nearby point."""
 
     def __init__(self, problem: Problem, w: Array, b: Array):
         self.problem, self.w, self.b = problem, w, b
         self._look(problem.predictions(w, b))
 
     def _look(self, z: Array) -> None:
-        """Take note of the loss and its derivatives at predictions z."""
+        """Evaluate the loss and its derivatives at predictions z."""
         problem = self.problem
         value, slope, curvature = problem.loss.derivatives(problem.y, z)
         self.z, self.loss_sum = z, problem.weighted_sum(value)
         self.slope, self.curvature = problem.weighted(slope), problem.weighted(curvature)
 
     def curve(self) -> None:
-        """Make the Gram matrix anew."""
+        """Recompute the Gram matrix."""
         problem, design = self.problem, self.problem.design
         self.total = float(self.curvature.sum())
         self.mean = np.zeros(problem.d)
@@ -175,7 +175,7 @@ class _Place:
         return self.w, self.b, self.z, self.gram, self.mean, self.total
 
     def leap(self, to: Point, strength: float) -> None:
-        """Go to a point, if the objective is smaller there."""
+        """Move to a point if the objective is lower there."""
         before, primal = self.point, self._primal(strength)
         self.w, self.b, z, self.gram, self.mean, self.total = to
         self._look(z)
@@ -184,7 +184,7 @@ class _Place:
             self._look(z)
 
     def settle(self, strength: float, target: float) -> int | None:
-        """Go to the minimum for a strength, up to a gap; the steps, or None if it is not found."""
+        """Move to the minimum for a strength, up to a gap; return the steps, or None on failure."""
         is_fresh, before = False, np.inf
         factor = self._factor(strength)
         for steps in range(1, MOST_STEPS):
@@ -209,7 +209,7 @@ class _Place:
         return None
 
     def _factor(self, strength: float) -> Cholesky | None:
-        """The Hessian's, if it can be trusted."""
+        """The factor of the Hessian, if it can be trusted."""
         if not self.total > 0:
             return None
         H = self.gram.copy()
@@ -228,7 +228,7 @@ class _Place:
         return g - g_bias * self.mean, g_bias
 
     def _move(self, step: Array, g_bias: float, strength: float, most_trials: int) -> bool:
-        """Move by a step, or half of it, …, until the objective falls; False where it does not."""
+        """Move by a step, or half of it, …, until the objective falls; False if it never does."""
         problem = self.problem
         change = -g_bias / self.total - inner(self.mean, step) if problem.fit_bias else 0.0
         along = problem.design.times(step) + change
@@ -247,14 +247,14 @@ class _Place:
         return self.loss_sum + 0.5 * strength * inner(self.w, self.w)
 
     def gap(self, strength: float) -> float:
-        """P − D where it has settled, at θ = −sℓ′ for the best bias, which is next to this one."""
+        """P − D at the solution, at θ = −sℓ′ for the best bias, which is close to this one."""
         return self._gap(*self._centred(), strength)
 
     def _gap(self, g: Array, g_bias: float, strength: float) -> float:
         """The same from the gradient.
 
-        Fenchel's inequality is tight in every row, so what is left is that of the penalty,
-        ‖∇P‖²/2λ, and what the bias could still gain.
+        Fenchel's inequality is tight in every row, so only the penalty's part, ‖∇P‖²/2λ, and the
+        possible gain of the bias remain.
         """
         of_bias = g_bias * (g_bias / (2 * self.total)) if self.total > 0 else 0.0
         return inner(g, g) / (2 * strength) + of_bias

@@ -1,7 +1,7 @@
-"""Where Newton's method stands, and its next step from a factor of the Hessian XᵀDX + Λ.
+"""The iterates of Newton's method, and steps from a factor of the Hessian XᵀDX + Λ.
 
-`Blocks` factors the Hessian of each output, `Joint` that of all classes together; their rival in
-`conjugate_gradients` only multiplies by the Hessian. Called by `newton`.
+`Blocks` factorises the Hessian of each output, `Joint` that of all classes together; the
+alternative in `conjugate_gradients` only multiplies by the Hessian. Called by `newton`.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from .positive_definite import EPS, Cholesky, Eigen, centred_rows, drop_constant
 
 Array = np.ndarray
 
-# A factor is used again while it makes the squared decrement so much smaller with every step.
+# Reuse a factor while every step reduces the squared decrement by this factor.
 FAST = 0.05**2
-# With quadratic convergence it becomes at least so much smaller with every step, and coefficients
-# settle within so many; where there is no minimiser, as for separable data, they never do.
+# Quadratic convergence reduces it by at least this factor per step, and coefficients settle within
+# this many steps; without a minimiser, as for separable data, they never do.
 SHRINKS, LONGEST_WAIT = 0.05, 6
-# The coefficients have settled when a step changes them by no more than this part.
+# Coefficients have settled when a step changes them by at most this part.
 SETTLED = 1e-10
-# The part of the gradient that a singular Hessian may leave unanswered.
+# The part of the gradient that a singular Hessian may leave unexplained.
 UNANSWERED = 1e-6
-# The rows themselves are factored if their Gram matrix is singular and this takes about a second.
+# Factorise the rows themselves if their Gram matrix is singular and this takes about a second.
 CHEAP_ROWS = 2e10
-# Rows that do not curve are left out of the Hessian if no more than this part of them does.
+# Leave rows without curvature out of the Hessian if at most this part has any.
 MOST_CURVED = 0.5
-# A mean curvature that counts as none: dividing by it would overflow.
+# A mean curvature that counts as zero: dividing by it would overflow.
 NOTHING = 1e-100
 
 
 def inner(a: Array, b: Array) -> float:
-    """Σ aᵢbᵢ, in an order that no thread changes."""
+    """Σ aᵢbᵢ, summed in an order that does not depend on threads."""
     return float(np.einsum("i,i->", a.ravel(), b.ravel()))
 
 
 def strengths(problem: Problem) -> Array:
-    """The l2ⱼ, as a column where there are several outputs."""
+    """The l2ⱼ, as a column if there are several outputs."""
     coordinates = problem.coordinates
     assert coordinates is not None
     l2 = coordinates.l2
@@ -52,11 +52,11 @@ def strengths(problem: Problem) -> Array:
 
 @dataclass(frozen=True)
 class Damping:
-    """What is added to the Hessian where its steps are no good (Levenberg 1944, Marquardt 1963).
+    """What is added to the Hessian if its steps fail (Levenberg 1944, Marquardt 1963).
 
-    `rows` is added to the curvature of every row, in units of their mean, because some do not
-    curve; `diagonal` to the diagonal of H, in its own units, because rounding rules where H is
-    ill-conditioned.
+    `rows` is added to the curvature of every row, in units of their mean, because some have none;
+    `diagonal` to the diagonal of H, in its own units, because rounding dominates an ill-conditioned
+    H.
     """
 
     rows: float = 0.0
@@ -97,7 +97,7 @@ class Iterate:
 
     @cached_property
     def gradient(self) -> Change:
-        """∇P; 0 for the bias where there is none."""
+        """∇P; 0 for the bias if there is none."""
         problem = self.problem
         w = problem.design.transposed_times(self.slope) + self.l2 * self.w
         b = self.slope.sum(axis=0) if problem.fit_bias else np.zeros_like(self.b)
@@ -105,10 +105,10 @@ class Iterate:
 
     @cached_property
     def gap_guess(self) -> float | None:
-        """P − D at the dual point that `point` hands over, but for the bias.
+        """P − D at the dual point that `point` hands over, except for the bias.
 
-        At θ = −sℓ′ Fenchel's inequality is tight in every row, and the penalty leaves
-        Σ gⱼ²/(2·l2ⱼ). None with free features, which θ must be made orthogonal to.
+        At θ = −sℓ′ Fenchel's inequality is tight in every row, and the penalty leaves Σ
+        gⱼ²/(2·l2ⱼ). None with free features, to which θ must be made orthogonal.
         """
         if not np.all(self.l2 > 0):
             return None
@@ -116,7 +116,7 @@ class Iterate:
 
     @cached_property
     def _gap_at_zero(self) -> float:
-        """P − D(0) = P − Σ s·min ℓ where the data are almost fitted; ∞ elsewhere, unasked."""
+        """P − D(0) = P − Σ s·min ℓ if the data are almost fitted; else ∞, uncomputed."""
         problem = self.problem
         if self.primal > 1e-3 * problem.scale:
             return math.inf
@@ -132,7 +132,7 @@ class Iterate:
         return inner(self.slope, along) + inner(self.l2 * self.w, step.w)
 
     def point(self, estimate: float | None) -> Point:
-        """The iterate as solvers hand it over."""
+        """The iterate as a `Point`."""
         is_fitted = self.gap_guess is not None and self.gap_guess == self._gap_at_zero
         if is_fitted:
             theta, product = np.zeros_like(self.slope), np.zeros_like(self.w)
@@ -144,8 +144,8 @@ class Iterate:
 class Factored:
     """Steps from a factor of the Hessian, which is kept while it contracts fast.
 
-    Near the solution a step with the old factor costs two products with X, and no Gram matrix. Once
-    the steps shrink fast the gap is not looked at before the coefficients have settled: the last
+    Near the solution a step with the old factor costs two products with X and no Gram matrix. Once
+    the steps shrink fast, the gap is not computed before the coefficients have settled: the last
     steps cost little, and make coefficients agree to many digits whatever the tolerance.
     """
 
@@ -157,7 +157,7 @@ class Factored:
         self._before, self._waits = math.inf, 0
 
     def estimate(self, at: Iterate) -> float | None:
-        """About P − P*, without a new factor; ∞ while the coefficients still settle."""
+        """About P − P*, without a new factor; ∞ while the coefficients are still settling."""
         if not self.is_factored:
             return at.gap_guess
         self._by_old = self._solve(at.gradient)
@@ -169,7 +169,7 @@ class Factored:
         return 0.5 * squared if at.gap_guess is None else at.gap_guess
 
     def step(self, at: Iterate, damping: Damping) -> Change | None:
-        """−H⁻¹∇P by the old factor if that is good enough, else by a new one; None if singular."""
+        """−H⁻¹∇P by the old factor if it is good enough, else by a new one; None if singular."""
         if self._by_old is not None:
             step, self._by_old = self._by_old, None
             squared = -at.gradient.dot(step)
@@ -184,7 +184,7 @@ class Factored:
         return step
 
     def renew(self) -> bool:
-        """Whether the next step, by a new factor, may be better than the last."""
+        """Whether a new factor may make the next step better than the last."""
         return self._is_old
 
     def _is_settled(self, at: Iterate, squared: float) -> bool:
@@ -196,7 +196,7 @@ class Factored:
         return w_change <= SETTLED * w_size and b_change <= SETTLED * max(w_size, b_size)
 
     def _factorise(self, at: Iterate, damping: Damping) -> bool:
-        """Take the second derivatives at an iterate; False if they cannot answer its gradient."""
+        """Compute the Hessian at an iterate; False if it cannot explain the gradient."""
         raise NotImplementedError
 
     def _solve(self, gradient: Change) -> Change:
@@ -204,13 +204,13 @@ class Factored:
         raise NotImplementedError
 
     def _sizes(self, change: Change) -> tuple[float, float]:
-        """The largest entries for w and b, in units in which H has ones on the diagonal."""
+        """The largest entries for w and b, in units in which H has a unit diagonal."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The factored Hessian of one output, the bias eliminated by centring the rows at m.
+    """The factorised Hessian of one output, the bias eliminated by centring the rows at m.
 
     H = [XᵀDX + Λ, Tm; Tmᵀ, T] with T = ΣD and m the mean of the rows weighted by D.
     """
@@ -228,9 +228,9 @@ class Block:
         lift: float = 0.0,
         single: bool = False,
     ) -> Block | None:
-        """The block of given curvatures; None where the bias is undetermined.
+        """The block for given curvatures; None if the bias is undetermined.
 
-        With `single` a float32 factor of float32 data will do, as for a preconditioner.
+        With `single`, a float32 factor of float32 data will do, as for a preconditioner.
         """
         design, total = problem.design, 0.0
         mean = np.zeros(problem.d)
@@ -240,7 +240,7 @@ class Block:
                 return None
             mean = design.transposed_times(curvature) / total
             design = design.shifted(mean)
-        # Without a penalty it takes double precision to tell a constant feature.
+        # Without a penalty, recognising a constant feature takes double precision.
         if single and lift == 0 and np.all(l2 > 0):
             H = design.gram(curvature, single=True)
             H[np.diag_indices(problem.d)] += l2.astype(H.dtype)
@@ -261,7 +261,7 @@ class Block:
         return cls(factor, mean, total)
 
     def solve(self, g_w: Array, g_b: Array | float) -> tuple[Array, Array]:
-        """The (w, b) with H(w, b) = g; of several g at once if there are columns of them."""
+        """The (w, b) with H(w, b) = g; columns of g are solved at once."""
         w = self.factor.solve(g_w - np.multiply.outer(self.mean, g_b))
         mean = self.mean if w.ndim == 1 else self.mean[:, None]
         return w, bias_step(g_b, self.total, mean * w)
@@ -272,7 +272,7 @@ class Block:
 
 
 class Blocks(Factored):
-    """One factor per output, whose predictions do not meet in the loss: O(n·d² + d³) each."""
+    """One factor per output if the loss does not couple outputs: O(n·d² + d³) each."""
 
     def _factorise(self, at, damping):
         problem, l2 = self.problem, np.ravel(at.l2)
@@ -300,7 +300,7 @@ class Blocks(Factored):
 
 
 class Joint(Factored):
-    """One factor for K scores that meet in the loss: O(K²·n·d² + K³d³), for small K·d.
+    """One factor for K scores coupled by the loss: O(K²·n·d² + K³d³), for small K·d.
 
     The Hessian of row i in its scores is diag(aᵢ) − fᵢfᵢᵀ. The bias is a last column of ones beside
     the centred features.
@@ -343,16 +343,13 @@ class Joint(Factored):
         return missed <= UNANSWERED * whole
 
     def _roots(self, index: Array, a: Array, f: Array, extra: Array, l2: Array) -> Array:
-        """A with AᵀA = H: for each of the rows the K × K square root of its Hessian, times [x, 1].
-
-        The others do not curve.
-        """
+        """A with AᵀA = H: per row with curvature, the K × K root of its Hessian times [x, 1]."""
         problem = self.problem
         s, K = problem.weights[index], a.shape[1]
         row = -(s[:, None, None] * f[:, :, None] * f[:, None, :])
         row[:, np.arange(K), np.arange(K)] += s[:, None] * a + extra
         values, vectors = np.linalg.eigh(row)
-        # The root of a zero that was rounded would pass for something.
+        # The root of a rounded zero would look like a value.
         values[values <= 8 * K * EPS * values[:, -1:]] = 0.0
         roots = np.sqrt(values)[:, :, None] * vectors.transpose(0, 2, 1)
         if problem.fit_bias:
@@ -365,7 +362,7 @@ class Joint(Factored):
 
     @staticmethod
     def _fix_shifts(H: Array, is_free: Array) -> None:
-        """Make H regular though the same shift of all scores changes nothing.
+        """Make H regular although the same shift of all scores changes nothing.
 
         Steps then sum to 0 over the classes, because the gradient does.
         """
@@ -374,7 +371,7 @@ class Joint(Factored):
             H[:, j, :, j] += np.trace(H[:, j, :, j]) / K**2
 
     def _stacked(self, change: Change) -> Array:
-        """The gradient with respect to the centred features and the bias, class after class."""
+        """The gradient with respect to the centred features and the bias, class by class."""
         w = change.w - np.multiply.outer(self.mean, change.b)
         return (np.vstack([w, change.b]) if self.problem.fit_bias else w).ravel(order="F")
 
@@ -399,7 +396,7 @@ def bias_step(g_b: Array | float, total: Array | float, moved: Array) -> Array:
 
 
 def is_answered(parts: Iterable[tuple[Any, Array, Any]]) -> bool:
-    """Whether blocks, where singular, still determine steps for their parts (g_w, g_b) of ∇P."""
+    """Whether blocks, if singular, still determine steps for their parts (g_w, g_b) of ∇P."""
     answers = [block.unanswered(g_w, g_b) for block, g_w, g_b in parts]
     return sum(missed for missed, _ in answers) <= UNANSWERED * sum(whole for _, whole in answers)
 
@@ -411,7 +408,7 @@ def is_shift_invariant(a: Array, f: Array) -> bool:
 
 
 def damped(curvature: Array, weights: Array, damping: float) -> Array:
-    """s·ℓ″ with damping times its mean added in every row; where all are 0, with s added."""
+    """s·ℓ″ with damping times its mean added in every row; if all are 0, with s added."""
     if not damping:
         return curvature
     total = float(np.sum(np.broadcast_to(weights, curvature.shape)))

@@ -1,10 +1,10 @@
-"""Minima without one x each, of many at once, from the solution with all rows.
+"""Minima without one x each, for many x at once, from the solution with all rows.
 
-The problems share X and differ by an x with all its rows, so one factor of the Hessian H at the
-solution serves them all: without xᵢ it is H − aᵢxᵢxᵢᵀ, aᵢ being the curvature of its rows together,
-and its inverse is known from H⁻¹ (Sherman and Morrison 1950).
-A step is then one product with X, and one with Xᵀ, of as many columns as there are rows. Called by
-the selection of strengths, for rows that a single step takes too lightly.
+The problems share X and each lacks one x with all its rows, so one factor of the Hessian H at the
+solution serves them all: without xᵢ it is H − aᵢxᵢxᵢᵀ, where aᵢ is the summed curvature of its
+rows, and its inverse follows from H⁻¹ (Sherman and Morrison 1950). A step is then one product with
+X and one with Xᵀ, with a column for each left-out row. Called by the selection of strengths, for
+rows that a single step does not move enough.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .positive_definite import Cholesky
 
 Array = np.ndarray
 
-# Until a step promises so little of what the first did, so that predictions have moved by a
-# hundredth of what they had moved before.
+# Stop when a step promises this part of what the first did: predictions then move by a hundredth of
+# what they had moved before.
 SETTLED = 1e-4
 MOST_STEPS, MOST_TRIALS = 50, 20
 # Numbers in the largest array of predictions, rows × columns.
@@ -29,10 +29,10 @@ LARGEST = 1 << 22
 
 
 def predict_without(problem: Problem, strength: float, station: Station, rows: Array) -> Array:
-    """What rows are predicted by the models that were fitted without their x, for real.
+    """Predictions of rows by models really fitted without their x.
 
     From a solution for ½λ‖w‖² with its Gram matrix: the first step is that of approximate
-    leave-one-out, and the next ones go on from there. NaN where they do not find the minimum.
+    leave-one-out, and further steps continue from there. NaN where they do not find the minimum.
     """
     descent, some = _Descent(problem, strength, station), max(LARGEST // problem.n, 1)
     if not descent.factor.is_reliable:
@@ -42,7 +42,7 @@ def predict_without(problem: Problem, strength: float, station: Station, rows: A
 
 
 def _settle(descent: _Descent, rows: Array) -> Array:
-    """The same for so many rows as are worked on at a time."""
+    """The same for the rows of one batch."""
     found, columns = np.full(len(rows), np.nan), np.arange(len(rows))
     models = descent.begin(rows)
     left = models.scale >= 0
@@ -65,7 +65,7 @@ class _Models:
     Parameters
     ----------
     rows : ndarray of int, shape (K,)
-        A row that each has not seen, nor any with the same x.
+        A row left out of each model, with all rows of the same x.
     x, answer : ndarray of shape (d + 1, K)
         That row, centred, with a one for the bias, and H⁻¹ times it.
     scale : ndarray of shape (K,)
@@ -101,7 +101,7 @@ class _Models:
         return _Models(*(getattr(self, field.name)[..., which] for field in fields(self)))
 
     def own(self, values: Array) -> Array:
-        """Of an array (n, K), the values of the rows that were not seen, (K,)."""
+        """From an array (n, K), the values of the left-out rows, (K,)."""
         return values[self.rows, np.arange(len(self.rows))]
 
 
@@ -109,7 +109,7 @@ class _Descent:
     """Steps of all models: conjugate gradients, preconditioned by the Hessian with all rows.
 
     The columns of X are centred by their means under the curvatures at the full solution, where the
-    Hessian falls apart into a block for the coefficients and one number for the bias.
+    Hessian splits into a block for the coefficients and one number for the bias.
 
     References
     ----------
@@ -128,7 +128,7 @@ class _Descent:
         self.factor = Cholesky(H)
 
     def begin(self, rows: Array) -> _Models:
-        """The models without these rows, where the full solution is."""
+        """The models without these rows, starting at the full solution."""
         self._note(rows)
         a, K = self._left_sums(rows, self.at.curvature), len(rows)
         x = np.vstack([self.design.rows(rows).dense().T, np.ones(K)])
@@ -148,16 +148,16 @@ class _Descent:
         )
 
     def _note(self, rows: Array) -> None:
-        """Find the rows that leave with each of these."""
+        """Find the rows that leave together with each of these."""
         same = self.problem.design.equal_x
         self.left = {row: np.flatnonzero(same == same[row]) for row in rows.tolist()}
 
     def _left_sums(self, rows: Array, values: Array) -> Array:
-        """Sums of values (n,) over what leaves with each row."""
+        """Sums of values (n,) over the rows that leave with each row."""
         return np.array([values[self.left[row]].sum() for row in rows.tolist()])
 
     def _leave_out(self, rows: Array, *parts: Array) -> None:
-        """Put 0 in each column of arrays (n, K) where its model has not seen a row."""
+        """Set arrays (n, K) to 0 where a model has not seen a row."""
         for k, row in enumerate(rows.tolist()):
             for part in parts:
                 part[self.left[row], k] = 0.0
@@ -177,7 +177,7 @@ class _Descent:
         return value.sum(axis=0) + 0.5 * self.strength * _sums(w, w), slope, curvature
 
     def step(self, at: _Models) -> tuple[_Models, Array]:
-        """The models after a step, and whether it made them better."""
+        """The models after a step, and whether it improved them."""
         g = self.design.transposed_times(at.slope) + self.strength * at.w
         g = np.vstack([g, at.slope.sum(axis=0) if self.of_bias else np.zeros(len(at.rows))])
         downhill = -self._solve(g)
@@ -196,7 +196,7 @@ class _Descent:
         return self._move(at)
 
     def _move(self, at: _Models) -> tuple[_Models, Array]:
-        """Along the direction to the minimum of a parabola, or half as far, …, until P falls."""
+        """Move to a parabola's minimum along the direction, or half as far, … until P falls."""
         step = at.direction[:-1]
         along = self.design.times(step) + at.direction[-1]
         curvature = _sums(at.curvature, along**2) + self.strength * _sums(step, step)
@@ -218,5 +218,5 @@ class _Descent:
 
 
 def _sums(a: Array, b: Array) -> Array:
-    """Σᵢ aᵢₖbᵢₖ for every column k, in an order that no thread changes."""
+    """Σᵢ aᵢₖbᵢₖ for every column k, summed in an order that does not depend on threads."""
     return np.einsum("ik,ik->k", a, b)

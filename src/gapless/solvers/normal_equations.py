@@ -1,4 +1,4 @@
-"""Weighted normal equations with a bias: (XᵀDX + diag(h)) dw = r, for weights far apart.
+"""Weighted normal equations with a bias: (XᵀDX + diag(h)) dw = r, for very different weights.
 
 Called by the interior point method and by the polish, whose weights D span many orders of
 magnitude, and by the augmented Lagrangian, where most of them are 0.
@@ -24,9 +24,9 @@ REFINEMENTS = 2
 class NormalMatrix:
     """XᵀDX + diag(l2 + more), bordered by the bias, for D = diag(stiffness).
 
-    The smaller form is factorised. The one in the rows contains 1/(l2 + more), which would bury
-    1/D where `more` goes to 0: it is used only if all l2 > 0. `bias_curvature` is added to ΣD, to
-    keep the bias in place where no row does.
+    The smaller form is factorised. The one in the rows contains 1/(l2 + more), which would swamp
+    1/D as `more` goes to 0: it is used only if all l2 > 0. `bias_curvature` is added to ΣD, to keep
+    the bias in place if no row does.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ByColumns:
 
 
 class ByRows:
-    """Its inverse through D⁻¹ + X diag(h)⁻¹ Xᵀ, in the rows in which D is not 0."""
+    """The inverse through D⁻¹ + X diag(h)⁻¹ Xᵀ, in the rows where D is not 0."""
 
     def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool, bias: float):
         rows = np.flatnonzero(stiffness)
@@ -107,8 +107,8 @@ class ByRows:
 class Factor:
     """The Cholesky factor of a positive semi-definite matrix, lifted until it exists.
 
-    The lift is relative to the diagonal and far below the digits that matter; refinement takes
-    it out.
+    The lift is relative to the diagonal and far below the digits that matter; refinement removes
+    it.
     """
 
     def __init__(self, A: Array):
@@ -121,7 +121,7 @@ class Factor:
             lift *= 100
 
     def solve(self, r: Array) -> Array:
-        """A⁻¹r, or nearly."""
+        """A⁻¹r, approximately."""
         if not len(r):
             return np.zeros_like(r)
         with single_blas():

@@ -1,7 +1,7 @@
 """Regularisation paths: one problem minimised with each penalty of a sequence, and by folds.
 
-Neighbours on a path have nearly the same solution, so each begins where the last one ended. The
-entrances are `solve_path` and `solve_folds`; estimators that tune a strength call them.
+Neighbours on a path have nearly the same solution, so each starts from the last. The entry points
+are `solve_path` and `solve_folds`; estimators that tune a strength call them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .lasso_folds import GramFolds, is_worth_it
 from .lasso_path import PathPoint
 
 Array = np.ndarray
-Fold = tuple[Array, Array]  # positions of the rows to train on, and of those held out
-# The penalties of a fold, or how they follow from the sum of the weights that it trains on.
+Fold = tuple[Array, Array]  # positions of the training rows and of the held-out rows
+# The penalties of a fold, or a function of the summed weight of its training rows.
 Penalties = Sequence[Penalty] | Callable[[float], Sequence[Penalty]]
-# Statuses of a point after which a path goes no further.
+# The status of a point after which a path ends.
 ENDS = ("interrupted", "time_limit", "callback")
-# The part of the work beside the folds 0, 1, …: the path that holds out nothing.
+# The part of the work beside the folds 0, 1, …: the path that holds nothing out.
 ALL_ROWS = -1
 
 
@@ -44,7 +44,7 @@ class PathSolution:
 
     w is (m, d) or (m, d, K), b (m,) or (m, K); `gaps` bounds how far each objective is from its
     minimum, and `steps` counts the solver's steps. `status` is "optimal" if all gaps are at most
-    tol·P₀, else why the path ended or what its worst point met: "stalled", "max_iter",
+    tol·P₀, else why the path ended or the status of its worst point: "stalled", "max_iter",
     "time_limit", "callback", "interrupted" (Ctrl-C). A point that was not reached repeats the one
     before it, with a gap of ∞.
     """
@@ -65,15 +65,15 @@ def solve_path(
     callback: Callback | None = None,
     start: Parameters | None = None,
 ) -> PathSolution:
-    """Minimise the problem with each of the penalties in the place of its own.
+    """Minimise the problem with each of the penalties in place of its own.
 
     Parameters
     ----------
     problem : Problem
         Data, loss, weights; its own penalty is not used.
     penalties : sequence of Penalty
-        In the order in which they are solved: each begins at the solution of the one before, so
-        the strongest should come first.
+        Solved in this order: each starts from the solution before it, so the strongest should come
+        first.
     tol : float, default=1e-6
         Stop at a duality gap of at most tol times the objective at w = 0.
     max_iter : int, default=None
@@ -81,7 +81,7 @@ def solve_path(
     callback : callable, default=None
         Called with the trace and the gap to reach after each step; True ends the path.
     start : Parameters, default=None
-        Where the first may begin, its dual point aside; None for the null model.
+        The start of the first, without its dual point; None for the null model.
 
     Returns
     -------
@@ -108,12 +108,12 @@ def solve_path(
     return PathSolution(w, b, gaps, steps, status)
 
 
-# The parameters for one penalty, the gap they reach, the steps they took, and the status.
+# The parameters for one penalty, the gap reached, the number of steps, and the status.
 Outcome = tuple[Parameters, float, int, str]
 
 
 def _points(problem, penalties, tol, max_iter, callback, start) -> Iterator[Outcome]:
-    """The solutions one by one: first those that the own path of a penalty takes."""
+    """Yield the solutions in order: first those for which the penalty has a path solver."""
     at, done, quick = problem.null, 0, None
     if start is not None:
         at = Parameters(start.w, start.b)
@@ -125,7 +125,7 @@ def _points(problem, penalties, tol, max_iter, callback, start) -> Iterator[Outc
         for at, *outcome in _watched(quick, tol * problem.scale, callback):
             done += 1
             yield at, *outcome
-    # For outputs that meet in the penalty the polish takes longer than the solution itself.
+    # If outputs share a penalty, the polish takes longer than the solution itself.
     options = {"max_iter": max_iter, "callback": callback, "polish": problem.outputs is None}
     for solution in solve_in_turn(problem, penalties[done:], at, tol=tol, **options):
         at = Parameters(solution.parameters.w, solution.parameters.b)
@@ -135,7 +135,7 @@ def _points(problem, penalties, tol, max_iter, callback, start) -> Iterator[Outc
 def solve_in_turn(
     problem: Problem, penalties: Iterable[Penalty], start: Parameters | None = None, **options: Any
 ) -> Iterator[Solution]:
-    """The solution for each penalty, beginning at the last, with the options of `solve`."""
+    """The solution for each penalty, starting from the last, with the options of `solve`."""
     kept, at = KeptGram(), problem.null if start is None else start
     for penalty in penalties:
         part = problem.with_penalty(penalty)
@@ -190,9 +190,9 @@ def solve_folds(
     Returns
     -------
     z : ndarray of shape (n, m) or (n, m, K)
-        Predictions on the scale of the loss, one column per penalty; the last fold counts where a
-        row is held out by several. nan for rows of no fold, and where a time limit or a callback
-        ended the work. Ctrl-C raises KeyboardInterrupt.
+        Predictions on the scale of the loss, one column per penalty; if several folds hold a row
+        out, the last counts. nan for rows of no fold, and after a time limit or a callback ended
+        the work. Ctrl-C raises KeyboardInterrupt.
     """
     options = {"tol": tol, "max_iter": max_iter, "callback": callback, "start": start}
     work = _Folds(problem, penalties, folds, options)
@@ -212,7 +212,7 @@ def solve_path_and_folds(
     max_iter: int | None = None,
     callback: Callback | None = None,
 ) -> tuple[PathSolution | None, list[Array]]:
-    """The path of all rows and those without the rows of a fold, side by side.
+    """The path on all rows and those without the rows of a fold, side by side.
 
     Parameters
     ----------
@@ -222,20 +222,20 @@ def solve_path_and_folds(
     Returns
     -------
     path : PathSolution or None
-        The solutions by all rows; None where a time limit came first.
+        The solutions on all rows; None if a time limit came first.
     held_out : list of ndarray of shape (rows, m) or (rows, m, K)
         Predictions of the held-out rows of each fold, nan as in `solve_folds`.
     """
     work = _Folds(
         problem, penalties, folds, {"tol": tol, "max_iter": max_iter, "callback": callback}
     )
-    # The path with the most rows takes longest, hence first.
+    # The path with the most rows takes longest, so it goes first.
     work.run([ALL_ROWS, *range(len(folds))])
     return work.path, list(work.held_out)
 
 
 class _Folds:
-    """Solves the parts of the work on any thread, and keeps what they find."""
+    """Solves the parts of the work on any thread and keeps their results."""
 
     def __init__(
         self, problem: Problem, penalties: Penalties, folds: Sequence[Fold], options: dict
@@ -250,7 +250,7 @@ class _Folds:
         self.gram = GramFolds(problem) if is_worth_it(problem) else None
 
     def run(self, parts: Sequence[int]) -> None:
-        """Do the parts, numbers of folds or ALL_ROWS, until done or out of time."""
+        """Do the parts (fold numbers, or ALL_ROWS) until done or out of time."""
         workers = min(thread_count(), len(parts))
         try:
             if workers > 1:
@@ -299,7 +299,7 @@ class _Folds:
 
 
 def _feasible(problem: Problem, at: Parameters) -> Parameters:
-    """Where to begin: the given point, moved into the constraints of the penalty."""
+    """The starting point, moved into the constraints of the penalty."""
     return dataclasses.replace(at, w=problem.penalty.prox(np.array(at.w, dtype=float), 0.0))
 
 
@@ -320,7 +320,7 @@ def _predict(problem: Problem, rows: Array, path: PathSolution) -> Array:
     w = np.moveaxis(path.w[reached], 1, 0)
     used = np.flatnonzero(np.any(w != 0, axis=tuple(range(1, w.ndim))))
     with contextlib.suppress(TimeLimit):
-        # One product for all penalties, of the columns that some of them use.
+        # One product for all penalties, with the columns that any of them uses.
         design = problem.design.rows(rows).columns(used)
         change = design.times(w[used].reshape(len(used), path.b[reached].size))
         z[:, reached] = change.reshape(len(rows), *w.shape[1:]) + path.b[reached]

@@ -1,9 +1,8 @@
 """The active-set polish: optimality conditions as equations on the set that a solver has found.
 
-At a solution most of what is not smooth is decided: which coefficients are 0 or at a bound,
-which rows sit at a kink of the loss. Given that, the rest is a linear system (or, for a smooth
-loss, a few Newton steps), whose solution has all the digits that a small gap alone does not
-promise.
+At a solution it is mostly decided which coefficients are 0 or at a bound and which rows sit at a
+kink of the loss. The rest is a linear system (or, for a smooth loss, a few Newton steps), whose
+solution has all the digits that a small gap alone does not guarantee.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ EPS = float(np.finfo(float).eps)
 LARGEST = 1000  # unknowns of a system that is small beside the solver's own work
 MOST_FACTORED = 5e7  # rows times squared unknowns of all outputs, for a factor in milliseconds
 MOST_WORK = 1e9  # the same for conjugate gradients
-MOST_PRODUCTS = 300  # that all their steps together may take: a solver takes about as many
+MOST_PRODUCTS = 300  # of all their steps together: a solver takes about as many
 ROUNDS = 8  # how often the active set may be corrected
 STEPS = 10  # of Newton's method or of iterative refinement
-SETTLED = 1e-9  # the part by which the last Newton step changes the coefficients
+SETTLED = 1e-9  # relative change of the coefficients by the last Newton step
 
 
 def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
-    """The solution polished, if that made its gap smaller."""
+    """The polished solution if its gap is smaller."""
     before = solution.gap
     if before <= _rounding(problem, solution.primal) and not problem.loss.is_piecewise_linear:
         return solution
@@ -75,12 +74,12 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
 
 
 def _rounding(problem: Problem, primal: float) -> float:
-    """What rounding may leave of a gap."""
+    """The part of a gap that may be rounding."""
     return 8 * EPS * (abs(primal) + problem.scale)
 
 
 def polish(problem: Problem, parameters: Parameters) -> Parameters | None:
-    """The solution on the active set of the given parameters; None where there is no such thing.
+    """The solution on the active set of the given parameters; None if it cannot be found.
 
     It is right only if the active set is: the caller keeps it if its gap is smaller.
     """
@@ -122,7 +121,7 @@ def _by_outputs(polish_one, problem: Problem, parameters: Parameters, coordinate
 
 @dataclass(frozen=True, eq=False)
 class Kink:
-    """Of each row the kink that is nearest: ℓ′ rises from `low` to `high` at z = `at`."""
+    """The nearest kink of each row: ℓ′ rises from `low` to `high` at z = `at`."""
 
     low: Array
     high: Array
@@ -135,7 +134,7 @@ class Kink:
 
     @classmethod
     def nearest(cls, problem: Problem, u: Array, z: Array) -> Kink:
-        """The kink on whose side the slope u is, or z where u does not tell."""
+        """The kink next to the slope u, or next to z if u does not decide."""
         box = problem.loss.dual_box(problem.y)
         if not box.absolute:
             return cls(box.lower, box.upper, box.linear)
@@ -147,7 +146,7 @@ class Kink:
         )
 
     def end(self, u: Array, z: Array) -> Array:
-        """The end of the interval that u is near to, or that z asks for where u is near to none."""
+        """The end of the interval that u is near, or that z points to if u is near neither."""
         inside = (u - self.low) / self.width
         undecided = (inside > 0.25) & (inside < 0.75)
         return np.where(np.where(undecided, z > self.at, inside > 0.5), self.high, self.low)
@@ -165,7 +164,7 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
     order, count = _likely_rows(problem, kink, u, z, typical)
     most = np.count_nonzero(~held) + problem.fit_bias
     if not np.any(c.l2[~held]):
-        # Nothing but rows holds w: the solution is a vertex, with that many rows at their kink.
+        # Only rows hold w: the solution is a vertex, with that many rows at their kink.
         count = min(most, len(order))
     active = _choose(problem.n, order[:count])
     u = np.where(active, u, kink.end(u, z))
@@ -180,7 +179,7 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
         distance = np.abs(z - kink.at) / typical
         most = np.count_nonzero(~held) + problem.fit_bias
         if np.any(distance[active] > 1e-8) and np.count_nonzero(active) > most:
-            # More rows than can be at their kink together: the least certain ones are not.
+            # More rows than can be at their kink together: drop the least certain ones.
             certain = [i for i in order if active[i]][:most]
             active = _choose(problem.n, certain)
             u = np.where(active, np.clip(u, kink.low, kink.high), kink.end(-parameters.theta, z))
@@ -203,7 +202,7 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
     u = np.clip(u, kink.low, kink.high)
     inside = (u - kink.low) / kink.width
     if problem.fit_bias and not np.any(active & (inside > 1e-6) & (inside < 1 - 1e-6)):
-        # No row pins the bias down: it is the middle of the interval that is left.
+        # No row fixes the bias: take the middle of the interval that is left.
         b = minimise_bias(problem.loss, problem.y, z - b, s)
     return Parameters(np.clip(w, c.lower, c.upper), np.array(b), -s * u)
 
@@ -224,10 +223,10 @@ def _typical_distance(problem: Problem) -> float:
 def _likely_rows(
     problem: Problem, kink: Kink, u: Array, z: Array, typical: float
 ) -> tuple[Array, int]:
-    """The rows that may be at their kink, the likeliest first, and how many of them probably are.
+    """The rows that may be at their kink, the likeliest first, and how many probably are.
 
     A row is at its kink if its slope is farther from the ends than z is from the kink, both
-    relative: of the two one goes to 0 and the other does not.
+    relative: one of the two goes to 0 and the other does not.
     """
     inside = (u - kink.low) / kink.width
     middle = np.where(problem.weights > 0, np.minimum(inside, 1 - inside), 0.0)
@@ -250,8 +249,8 @@ def _wrong_rows(
 def held_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
     """w with the coefficients that belong on a kink or bound put there, and which ones they are.
 
-    Decided like the rows: a coefficient is held if it is nearer to that point than the force on
-    it is to what would move it, both relative.
+    Decided as for rows: a coefficient is held if it is nearer to that point than the force on it is
+    to what would move it, both relative.
     """
     w = np.asarray(parameters.w, dtype=float)
     force = problem.design.transposed_times(parameters.theta) - c.l2 * w
@@ -280,9 +279,8 @@ def _wrong_coordinates(c: Coordinates, w: Array, force: Array, held: Array, sign
 def _solve_kinks(problem, c: Coordinates, w, b, u, kink: Kink, active, held, signs):
     """w, b and u with z at the kink for the active rows and stationarity for the free coefficients.
 
-    The linear system may be singular in θ (equal rows): it is solved by the method of
-    multipliers, which adds a little curvature 1/ρ to θ and takes it out again in a few rounds
-    (Rockafellar 1976).
+    The linear system may be singular in θ (equal rows): it is solved by the method of multipliers,
+    which adds a little curvature 1/ρ to θ and removes it in a few rounds (Rockafellar 1976).
     """
     s, rows, free = problem.weights, np.flatnonzero(active), np.flatnonzero(~held)
     l2 = c.l2[free]
@@ -344,7 +342,7 @@ def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates
         if not decrement > 1e-3 * rounding:
             break
         dz, length, reached = part.times(dw[free]) + db, 1.0, np.inf
-        # A row that crosses a jump of the curvature can make the full step too long.
+        # If a row crosses a jump of the curvature, the full step may be too long.
         while length > 1e-3:
             reached = problem.primal(w + length * dw, b + length * db, z + length * dz)
             if reached <= primal + rounding:
@@ -357,7 +355,7 @@ def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates
 
 
 def _polish_classes(problem: Problem, parameters: Parameters) -> Parameters | None:
-    """Newton steps in all coefficients of several outputs, by a factor if that costs little."""
+    """Newton steps in all coefficients of several outputs, by a factor if it is cheap."""
     unknowns = (problem.outputs or 1) * (problem.d + 1)
     if problem.n * unknowns**2 > MOST_FACTORED:
         return None
@@ -376,7 +374,7 @@ def _polish_classes(problem: Problem, parameters: Parameters) -> Parameters | No
 def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | None:
     """The same for several outputs or for groups of coefficients.
 
-    By a factor of the Hessian where that is small, else by conjugate gradients.
+    By a factor of the Hessian if that is small, else by conjugate gradients.
     """
     w, b = np.array(parameters.w, dtype=float), np.array(parameters.b, dtype=float)
     if not problem.penalty.has_curvature:
@@ -402,7 +400,7 @@ def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | No
 
 
 def _polish_on_face(problem: Problem, w: Array, b: Array) -> Parameters | None:
-    """Newton steps on the face around w while they become shorter; None if one leaves it."""
+    """Newton steps on the face around w while they get shorter; None if one leaves it."""
     at, last = evaluate(problem, w, b, problem.penalty.value(w)), np.inf
     coordinates = problem.penalty.coordinates(problem.d)
     for _ in range(STEPS):
@@ -415,7 +413,7 @@ def _polish_on_face(problem: Problem, w: Array, b: Array) -> Parameters | None:
         if not change < 0.5 * last:
             break
         at, last = new, change
-        # What is left is about the square of that: another step would search among roundings.
+        # About the square of that remains: another step would search among rounding errors.
         if change <= SETTLED * max(float(np.max(np.abs(at.w))), float(np.max(np.abs(at.b)))):
             break
     return Parameters(at.w, at.b) if np.isfinite(last) else None
@@ -460,6 +458,6 @@ def _joint_step(problem: Problem, w: Array, b: Array, most: int) -> tuple[Array,
     H = scipy.sparse.linalg.LinearOperator((len(right),) * 2, hessian_times, dtype=float)
     maxiter = min(2 * len(right), most)
     # The next step adds the other digits. Asked for all of them at once, the method goes astray
-    # where rounding leaves of the residual what a singular H cannot answer.
+    # when rounding leaves a residual that a singular H cannot explain.
     step, _ = scipy.sparse.linalg.cg(H, right, rtol=1e-9, maxiter=maxiter)
     return *split(step), inner(right, step), max(products, 1)

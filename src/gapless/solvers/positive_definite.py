@@ -2,7 +2,7 @@
 
 Scaling the diagonal to one first makes the units of the features irrelevant (van der Sluis 1969).
 Called by the closed form and by Newton's method. LAPACK runs on one thread, for the same bits
-everywhere, and in a worker where it takes long enough for Ctrl-C to matter.
+everywhere, and in a worker thread if it takes long enough for Ctrl-C to matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPS = float(np.finfo(float).eps)
 class Cholesky:
     """H = LLᵀ for a positive definite H, float32 or float64, which is overwritten.
 
-    `is_reliable` tells whether H is far enough from singular for its solutions to mean something,
+    `is_reliable` says whether H is far enough from singular for its solutions to mean something,
     and in float64 for iterative refinement to converge: a float32 factor only preconditions.
     """
 
@@ -54,7 +54,7 @@ class Cholesky:
 
 
 class Eigen:
-    """H = VΛVᵀ for a positive semi-definite H; solves with least norm.
+    """H = VΛVᵀ for a positive semi-definite H; gives least-norm solutions.
 
     `null` is an orthonormal basis (d, k) of the vectors whose eigenvalues count as zero.
     """
@@ -68,7 +68,7 @@ class Eigen:
 
     @classmethod
     def of(cls, H: Array) -> Eigen:
-        """From H itself, which is overwritten; zero is what rounding alone could make of it."""
+        """From H itself, which is overwritten; eigenvalues within its rounding count as zero."""
         scale = unit_diagonal(H)
         values, vectors = call_lapack(eigh, H) if len(H) else (np.zeros(0), np.zeros((0, 0)))
         return cls(values, vectors, scale, 16 * len(H) * EPS)
@@ -91,7 +91,7 @@ class Eigen:
         return float(np.sum(rest**2)), float(np.sum(whole**2))
 
     def solve(self, r: Array) -> Array:
-        """The x of least norm with Hx = r, for r of shape (d,) or (d, K)."""
+        """The least-norm x with Hx = r, for r of shape (d,) or (d, K)."""
         with single_blas():
             coordinates = self.vectors.T @ _rows_times(self.scale, r)
             x = self.vectors @ _rows_times(1 / self.values, coordinates)
@@ -113,7 +113,7 @@ def unit_diagonal(H: Array) -> Array:
 
 
 def orthonormal(vectors: Array) -> Array:
-    """An orthonormal basis of what the columns span; they must be independent."""
+    """An orthonormal basis of the span of the columns, which must be independent."""
     if not vectors.size:
         return vectors
     with single_blas():
@@ -122,7 +122,7 @@ def orthonormal(vectors: Array) -> Array:
 
 
 def without(basis: Array, w: Array) -> Array:
-    """w without its part in the span of an orthonormal basis."""
+    """w minus its part in the span of an orthonormal basis."""
     if not basis.size:
         return w
     with single_blas():
@@ -143,10 +143,10 @@ def _rows_times(scale: Array, r: Array) -> Array:
 
 
 def centred_rows(design: Design, weights: Array) -> Array:
-    """The rows of a centred design as a dense array, to the last digit.
+    """The rows of a centred design as a dense array, exact to the last digit.
 
-    The rounding of a mean far from 0 stays in every row, and would pass for a direction of its own;
-    the mean of what is left has no such error. Of a constant feature nothing is left.
+    The rounding of a mean far from 0 stays in every row and would pass for a direction of its own;
+    the mean of the remainder has no such error. A constant feature becomes exactly 0.
     """
     rows, total = design.dense(), float(weights.sum())
     assert design.center is not None
@@ -157,10 +157,10 @@ def centred_rows(design: Design, weights: Array) -> Array:
 
 
 def drop_constants(H: Array, l2: Array, squared_means: Array) -> None:
-    """Make features that vary by no more than rounding the zero rows of H that they are.
+    """Set the rows of H to zero for features that vary by no more than rounding.
 
     H is a Gram matrix of centred columns, `squared_means` what centring took off its diagonal.
-    Scaled to a diagonal of one, the rounding that is left would pass for data.
+    Scaled to a unit diagonal, the remaining rounding would pass for data.
     """
     constant = (np.diag(H) <= 64 * EPS**2 * squared_means) & (l2 == 0)
     H[constant] = 0.0

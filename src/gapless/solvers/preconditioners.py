@@ -1,7 +1,7 @@
-"""What stands for the Hessian in conjugate gradients: a block for each output, or one for all.
+"""Approximations of the Hessian for conjugate gradients: a block for each output, or one for all.
 
-A factor of a sample of the rows, a factor of the features that curve most beside the diagonal of
-the others, or the diagonal alone, by what each costs. Called by `conjugate_gradients`.
+A factor of a sample of the rows, a factor of the features with most curvature beside the diagonal
+of the others, or the diagonal alone, depending on their costs. Called by `conjugate_gradients`.
 
 References
 ----------
@@ -22,21 +22,22 @@ from .newton_steps import NOTHING, Block, Change, bias_step, columns, is_answere
 
 Array = np.ndarray
 
-# Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
+# With at most this many features, the preconditioner is a factor of the Hessian of a sample of
+# rows.
 MOST_FACTORED = 2000
 ROWS_PER_FEATURE = 3
-# A block that all classes share may cost as much as so many products with the Hessian.
+# A block shared by all classes may cost as much as this many products with the Hessian.
 CHEAP_PRODUCTS = 2
-# So many features, those that curve most, are factored where a factor of all would be dear.
+# Factorise this many features, those with most curvature, if a factor of all is too expensive.
 LEADING = 200
 # Outputs share a preconditioner if the curvature of no row differs by more than this part.
 ALIKE = 0.3
 
 
 def cost_of_factors(problem: Problem) -> float:
-    """What factors for all features cost, in products with the Hessian: r·d² against 4·n·d·K.
+    """The cost of factors for all features, in products with the Hessian: r·d² against 4·n·d·K.
 
-    A sparse X has products of 4·entries·K, and a factor that is as dense as any: d³.
+    A sparse X has products of 4·entries·K, but a factor as dense as any: d³.
     """
     n, d = problem.n, problem.d
     if problem.design.is_sparse:
@@ -49,9 +50,9 @@ def cost_of_factors(problem: Problem) -> float:
 def make_preconditioner(
     problem: Problem, curvature: Array, l2: Array, *, is_whole: bool
 ) -> SharedBlock | PerOutput | None:
-    """One block per output, or one for classes that meet in the loss; diagonal for many features.
+    """One block per output, or one for classes coupled by the loss; diagonal for many features.
 
-    Factored for all features if `is_whole`, else for those that curve most. None where a bias is
+    Factorised for all features if `is_whole`, else for those with most curvature. None if a bias is
     undetermined.
     """
     if problem.d > MOST_FACTORED:
@@ -60,7 +61,7 @@ def make_preconditioner(
     make: Any = _sampled_block if is_whole or problem.d <= LEADING else LeadingBlock.make
     if _sharing(problem) > 1:
         # The Hessian of all classes is at most ½(I − 11ᵀ/K) ⊗ XᵀX (Böhning 1992), the same block
-        # for each; their mean curvature takes the place of the ½.
+        # for each; their mean curvature replaces the ½.
         block = make(problem, columns(l2).mean(axis=1), columns(curvature).mean(axis=1))
         return None if block is None else SharedBlock(block)
     blocks: list[Any] = []
@@ -80,12 +81,12 @@ def make_preconditioner(
 
 
 def _sharing(problem: Problem) -> int:
-    """How many outputs share a block: all classes that meet in the loss, else each has its own."""
+    """How many outputs share a block: all classes coupled by the loss, else one."""
     return (problem.outputs or 1) if problem.loss.task == "multiclass" else 1
 
 
 class SharedBlock:
-    """One block for all outputs; how the classes of softmax meet is left to conjugate gradients."""
+    """One block for all outputs; the coupling of softmax classes is left to conjugate gradients."""
 
     def __init__(self, block: Any):
         self.block = block
@@ -96,7 +97,7 @@ class SharedBlock:
         return Change(w, np.asarray(b))
 
     def answers(self, g: Change) -> bool:
-        """Whether the block, where singular, still determines a step for the gradient."""
+        """Whether the block, if singular, still determines a step for the gradient."""
         return is_answered([(self.block, g.w, g.b)])
 
 
@@ -114,12 +115,12 @@ class PerOutput:
         return Change(w, np.array([b for _, b in solved]).reshape(g.b.shape))
 
     def answers(self, g: Change) -> bool:
-        """Whether the blocks, where singular, still determine a step for the gradient."""
+        """Whether the blocks, if singular, still determine a step for the gradient."""
         return is_answered(zip(self.blocks, columns(g.w).T, np.ravel(g.b)))
 
 
 def _rows_of_sample(problem: Problem) -> int:
-    """How many rows are enough for a block, or as many more as cost no more than some products."""
+    """The number of rows that is enough for a block, or more if they cost only some products."""
     enough = ROWS_PER_FEATURE * (problem.d + 1)
     if _sharing(problem) == 1:
         return enough
@@ -149,7 +150,7 @@ class DiagonalBlock:
 
     @classmethod
     def make(cls, problem: Problem, l2: Array, curvature: Array) -> DiagonalBlock | None:
-        """The block of given curvatures; None where a bias is undetermined."""
+        """The block for given curvatures; None if a bias is undetermined."""
         squares = [problem.design.column_square_sums(c) for c in columns(curvature).T]
         diagonal = np.stack(squares, axis=1).reshape(problem.d, *curvature.shape[1:])
         mean, total = np.zeros(diagonal.shape), np.zeros(curvature.shape[1:])
@@ -173,10 +174,10 @@ class DiagonalBlock:
 
 
 class LeadingBlock:
-    """A factor for the features that curve most, and the diagonal for all others.
+    """A factor for the features with most curvature, and the diagonal for all others.
 
-    It is enough for features of a kernel: a pivoted Cholesky factor has them in the order of what
-    they add, and the last ones hardly meet.
+    This is enough for kernel features: a pivoted Cholesky factor has them in the order of what they
+    add, and the last ones hardly interact.
     """
 
     def __init__(self, lead: Array, block: Block, diagonal: DiagonalBlock):
@@ -186,7 +187,7 @@ class LeadingBlock:
 
     @classmethod
     def make(cls, problem: Problem, l2: Array, curvature: Array) -> LeadingBlock | None:
-        """The block of given curvatures; None where the bias is undetermined."""
+        """The block for given curvatures; None if the bias is undetermined."""
         diagonal = DiagonalBlock.make(problem, l2, curvature)
         if diagonal is None:
             return None
@@ -196,7 +197,7 @@ class LeadingBlock:
         return None if block is None else cls(lead, block, diagonal)
 
     def solve(self, g_w: Array, g_b: Array | float) -> tuple[Array, Array]:
-        """The (w, b) with H(w, b) = g for an H in which leading features meet no others."""
+        """The (w, b) with H(w, b) = g if leading and other features do not interact in H."""
         w = g_w - np.multiply.outer(self.diagonal.mean, g_b)
         w /= self.diagonal.diagonal if w.ndim == 1 else self.diagonal.diagonal[:, None]
         w[self.lead], b = self.block.solve(g_w[self.lead], g_b)

@@ -1,10 +1,10 @@
-"""Prox-Newton: a smooth loss with a penalty that has kinks, by coordinate descent on growing sets.
+"""Prox-Newton: a smooth loss and a penalty with kinks, by coordinate descent on growing sets.
 
 Each step replaces the loss by its quadratic model, and minimises model + penalty over a working set
 of features by the compiled coordinate descent. For the squared loss the model is the loss, and this
-is plain coordinate descent. Where that is slow, because columns are nearly dependent, a Newton step
-within the support helps it along. Where nothing helps, because the units of the columns are many
-orders apart or few rows curve, another solver goes on.
+is plain coordinate descent. If that is slow, because columns are nearly dependent, a Newton step
+within the support speeds it up. If nothing helps, because the units of the columns are many orders
+of magnitude apart or few rows have curvature, another solver takes over.
 
 References
 ----------
@@ -33,20 +33,20 @@ from .working_set import BlockPenalty, choose_blocks
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Besides its support a working set holds so many blocks; or this part of all blocks; or this many
-# for each block of the support. Fewer where columns are dense and few, so that their Gram matrix
-# costs no more than some products.
+# Besides its support a working set holds the largest of: this many blocks, a part of all blocks,
+# this many per block of the support. With dense columns FEWEST_NEW is at most PER_ROOT·√blocks, so
+# that their Gram matrix costs no more than some products.
 FEWEST_NEW, PER_ROOT = 200, 2
 NEW_PART, NEW_PER_OLD = 1 / 128, 1.0
-# The matrices that several outputs need for each feature of a working set have so many entries.
+# Entries of the matrices that several outputs need for the features of a working set.
 MOST_ENTRIES = 20_000_000
 # How well a model is minimised at worst and at best: a sweep gains that part of all sweeps' gain.
 LOOSEST, TIGHTEST = 0.1, 1e-9
-# Sweeps after which coordinate descent is slow and asks for help, or ends where there is none.
+# Sweeps after which coordinate descent counts as slow and gets help, or ends without any.
 SLOW, MOST_SWEEPS = 60, 1000
 # A distance to optimality, relative to the slopes, that rounding does not explain.
 FAR = 1e-6
-# So many slow steps, and the square of d over so many features more, take the time of the interior
+# This many slow steps, plus the square of d over this many features, take as long as the interior
 # point method, which is never slow.
 FEW_SLOW_STEPS, FEATURES_PER_SLOW_STEP = 5, 100
 
@@ -66,8 +66,8 @@ def prox_newton(
 ) -> Iterator[Point]:
     """Minimise by quadratic models of the loss over growing working sets.
 
-    A step costs two products with the data, and some sweeps over the working set's columns. Along
-    a path the Gram matrix that is `kept` at one strength serves the next.
+    A step costs two products with the data, and some sweeps over the working set's columns. Along a
+    path the Gram matrix `kept` at one strength serves the next.
     """
     penalty = BlockPenalty(problem.penalty, problem.d)
     model = QuadraticModel(problem, kept)
@@ -79,7 +79,7 @@ def prox_newton(
     while stalls < 4 and slow < patience:
         G = problem.design.transposed_times(at.slope)
         estimate = _estimate_gap(problem, at, G)
-        # P is computed anew, since that of a part does not see a bound that rounding has crossed.
+        # P is recomputed, because the P of a part does not see a bound that rounding has crossed.
         yield Point(at.w, at.b, at.z, -at.slope, estimate, product=-G)
         distance = penalty.norms(problem.penalty.subdifferential_distance(at.w, G))
         tolerance = _next_tolerance(tolerance, error, distance, chosen)
@@ -93,7 +93,7 @@ def prox_newton(
         if not step.converged:
             better = newton_on_face(problem, penalty.coordinates, new)
             new, sweeps = (new, MOST_SWEEPS) if better is None else (better, SLOW)
-        # Near the end rounding hides the descent, but the distance to optimality still falls.
+        # Near the end rounding hides the decrease, but the distance to optimality still falls.
         largest = max(float(distance.max(initial=0.0)), _bias_slope(problem, at))
         is_progress = new.primal < at.primal - 8 * EPS * abs(at.primal) or largest < 0.5 * smallest
         stalls = 0 if is_progress else stalls + 1
@@ -103,7 +103,7 @@ def prox_newton(
         at = new
     yield Point(at.w, at.b, at.z)
     here = Parameters(at.w, at.b)
-    # Where no row curves (Huber far from all targets) a model has no minimum, but P has.
+    # If no row has curvature (Huber far from all targets), the model has no minimum, but P has.
     if math.isfinite(patience):
         yield from interior_point(problem, here)
     elif smallest > FAR * float(np.max(np.abs(G), initial=1.0)):
@@ -111,7 +111,7 @@ def prox_newton(
 
 
 def _patience(problem: Problem) -> float:
-    """How many slow steps to wait for a turn; ∞ where the interior point method cannot go on."""
+    """How many slow steps to wait for progress; ∞ if the interior point method cannot take over."""
     if not problem.loss.has_dual_box or not has_small_factor(problem):
         return math.inf
     return FEW_SLOW_STEPS + (problem.d / FEATURES_PER_SLOW_STEP) ** 2
@@ -123,10 +123,10 @@ def _bias_slope(problem: Problem, at: Iterate) -> float:
 
 
 def _next_tolerance(tolerance: float, error: float, distance: Array, chosen: Array) -> float:
-    """Ten times smaller if most that is left to do is within the last working set.
+    """Ten times smaller if most of the remaining work is within the last working set.
 
-    There is no point in minimising a model better than it describes the objective, nor as long as
-    it lacks features that matter more.
+    It is pointless to minimise a model better than it describes the objective, or while it lacks
+    features that matter more.
     """
     outside = distance.copy()
     outside[chosen] = 0.0
@@ -160,7 +160,7 @@ def _working_set(
 
 
 def _line_search(problem: Problem, at: Iterate, step: ModelStep) -> tuple[Iterate, float]:
-    """The end of a step, or of the part of it that brings P down; and how long that part is."""
+    """The end of a step, or of the part of it that lowers P; and the length of that part."""
     features = step.part.features
     before = at.w[features]
     penalty_before = step.part.value(before)

@@ -1,7 +1,7 @@
 """Proximal gradient descent: plain, which is iterative soft-thresholding, and accelerated.
 
-Takes any loss with a continuous derivative and any penalty with a proximal map, a user's own
-included: it asks for nothing else.
+Takes any loss with a continuous derivative and any penalty with a proximal map, including a user's
+own.
 
 References
 ----------
@@ -24,12 +24,12 @@ from ._base import Point, solver
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# A gap costs about as much as a step, so it is computed only so often.
+# A gap costs about as much as a step, so it is computed only every so often.
 STEPS_PER_GAP = 10
-# The first step length, in units of the one for a loss of curvature 1, and the factor by which it
-# is shortened.
+# The first step length, in units of that for a loss of curvature 1, and the factor that shortens
+# it.
 FIRST_LENGTH, SHORTENING = 4.0, 0.7
-# After so many steps in a row that gain nothing but rounding there is no point in going on.
+# After this many steps in a row that gain only rounding, there is no point in continuing.
 SETTLED_STEPS = 50
 
 
@@ -41,7 +41,7 @@ def _refuses(problem: Problem) -> str | None:
 
 @solver("proximal_gradient", refuses=_refuses, max_iter=50_000)
 def proximal_gradient(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Accelerated steps, begun anew whenever the momentum points uphill."""
+    """Accelerated steps, restarted whenever the momentum points uphill."""
     return _descend(Centred(problem), start, accelerated=True)
 
 
@@ -60,7 +60,7 @@ class Position:
     z: Array
 
     def beyond(self, other: Position, factor: float) -> Position:
-        """The point on the line from `other` through this one, `factor` times their distance on."""
+        """The point beyond this one on the line from `other`, by `factor` times their distance."""
         pairs = ((self.w, other.w), (self.c, other.c), (self.z, other.z))
         return Position(*(a + factor * (a - b) for a, b in pairs))
 
@@ -108,8 +108,8 @@ class Centred:
         return self.design.transposed_times(slope) - np.multiply.outer(self.mean, total), total
 
     def _largest_curvature(self) -> float:
-        """The largest eigenvalue of (X − 1μᵀ)ᵀS(X − 1μᵀ), about, by the power method."""
-        v = np.cos(np.arange(self.problem.d) + 1.0)  # any vector that is not special
+        """The largest eigenvalue of (X − 1μᵀ)ᵀS(X − 1μᵀ), approximately, by the power method."""
+        v = np.cos(np.arange(self.problem.d) + 1.0)  # any vector without special structure
         value = 0.0
         for _ in range(10):
             norm = float(np.sqrt(np.sum(v**2)))
@@ -151,7 +151,7 @@ def _descend(centred: Centred, start: Parameters, accelerated: bool) -> Iterator
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Where a step led, its length t, and whether what it gained is lost in rounding."""
+    """The end of a step, its length t, and whether its gain is lost in rounding."""
 
     to: Position
     length: float
@@ -161,7 +161,7 @@ class Step:
 def _step(centred: Centred, at: Position, length: float) -> Step | None:
     """A proximal gradient step, shortened until the loss grows no faster than the step assumes.
 
-    None where the step leads nowhere: `at` is optimal, or the loss has a kink there.
+    None if the step leads nowhere: `at` is optimal, or the loss has a kink there.
     """
     problem = centred.problem
     loss = problem.loss_sum(at.z)
@@ -174,7 +174,7 @@ def _step(centred: Centred, at: Position, length: float) -> Step | None:
         if square == 0:
             return None
         linear = float(np.sum(g * (w - at.w))) + float(np.sum(g_bias * (new.c - at.c)))
-        # Within the rounding of the sums both sides are noise, and the step is taken.
+        # Within the rounding of the sums both sides are noise, so the step is taken.
         if problem.loss_sum(new.z) <= loss + linear + 0.5 * square / length + 4 * rounding:
             return Step(new, length, is_negligible=square / length <= rounding)
         length *= SHORTENING

@@ -19,15 +19,16 @@ from .working_set import Part
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Up to so many columns a Gram matrix costs less than the sweeps it saves: by BLAS, and without.
+# Up to this many columns, dense (by BLAS) or sparse, a Gram matrix costs less than the sweeps it
+# saves.
 MOST_DENSE_COLUMNS, MOST_SPARSE_COLUMNS = 2000, 100
-# A Gram matrix is made anew, in half the operations, where more than this part of it is new.
+# Recompute a Gram matrix, in half the operations, if more than this part of it is new.
 MOST_ADDED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Parameters, z = Xw + b, both terms of P, and the loss's derivatives with the weights in."""
+    """Parameters, z = Xw + b, both terms of P, and the loss's derivatives, weights included."""
 
     w: Array
     b: Array
@@ -46,7 +47,7 @@ class Iterate:
 def evaluate(
     problem: Problem, w: Array, b: Array, penalty: float, z: Array | None = None
 ) -> Iterate:
-    """The iterate at (w, b), the penalty of which is known, and perhaps z."""
+    """The iterate at (w, b), given its penalty and perhaps z."""
     z = problem.predictions(w, b) if z is None else z
     value, slope, curvature = problem.loss.derivatives(problem.y, z)
     slope, curvature = problem.weighted(slope), problem.weighted(curvature)
@@ -55,10 +56,10 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False)
 class ModelStep:
-    """The way to the model's minimiser: in w on the part's features, in b and in z.
+    """The step to the model's minimiser: in w on the part's features, in b and in z.
 
     `slope` is the first-order change of P along it, `decrease` that of model + penalty, both < 0;
-    `converged` is False when coordinate descent ran out of sweeps.
+    `converged` is False if coordinate descent ran out of sweeps.
     """
 
     part: Part
@@ -70,18 +71,18 @@ class ModelStep:
     converged: bool
 
     def error(self, change: float) -> float:
-        """How far the change of P is from the model's, relative to that; 1 if there is none."""
+        """Relative difference of the change of P from the model's; 1 if the model has none."""
         return abs(change - self.decrease) / -self.decrease if self.decrease < 0 else 1.0
 
 
 class QuadraticModel:
     """Minimises ⟨slope, δz⟩ + ½⟨δz, H δz⟩ + R over δz = X δw + δb, for w in a working set.
 
-    Where Newton steps are too long, because a loss may be linear far from its minimum, as Huber's
-    is, the curvature of a row is at least that of the chord over the last step that was tried: how
-    much its slope changed, divided by how far it went. It foretells what that step overlooked.
-    `damping` then raises H by that part of the largest curvature, too. Where the Hessian takes
-    longest, that of an earlier step is `kept`, perhaps of a problem that is much the same.
+    If Newton steps are too long, because a loss such as Huber's is linear far from its minimum, the
+    curvature of a row is at least that of the chord over the last step tried: the change of its
+    slope divided by the distance. It anticipates what that step overlooked. `damping` then also
+    raises H by that part of the largest curvature. If computing the Hessian takes longest, that of
+    an earlier step is `kept`, perhaps from a similar problem.
     """
 
     def __init__(self, problem: Problem, kept: KeptGram | None = None):
@@ -92,7 +93,7 @@ class QuadraticModel:
         self._gram: Gram | None = None
 
     def adapt(self, at: Iterate, step: ModelStep, length: float, error: float) -> None:
-        """Take note of how much of a step was taken, a short one being too long, and its error."""
+        """Record how much of a step was taken (a short one was too long) and its error."""
         self.kept.judge(error)
         if length >= 0.2 and step.slope < 0:
             self._chord = self._chord / 8 if np.max(self._chord) > 1e-6 else 0.0
@@ -105,7 +106,7 @@ class QuadraticModel:
             self.damping = min(max(8 * self.damping, 1e-3), 1.0)
 
     def forget(self) -> None:
-        """Make the Hessian anew at the next step."""
+        """Recompute the Hessian at the next step."""
         self.kept.gram = None
 
     def _curvature_of_chord(self, at: Iterate, z: Array) -> Array:
@@ -163,7 +164,7 @@ class QuadraticModel:
 
     @property
     def _largest_curvature(self) -> float:
-        """That of the loss at z = y, or at z = 0 for a classifier: the most there is, usually."""
+        """The curvature of the loss at z = y, or at z = 0 for a classifier: usually the largest."""
         problem = self.problem
         is_regression = problem.loss.task == "regression"
         shape = np.shape(problem.y) if problem.outputs is None else (problem.n, problem.outputs)
@@ -179,7 +180,7 @@ class QuadraticModel:
         return diagonal.shape[1] == 1 or bool(np.all(diagonal == diagonal[:, :1]))
 
     def _gram_of(self, features: Array, weights: Array) -> Gram:
-        """The Gram matrix of some columns, made from the last one where that has some of them."""
+        """The Gram matrix of some columns, made from the last one if that has some of them."""
         last = self._gram
         if last is None or not np.array_equal(last.weights, weights):
             self._gram = Gram.of(self.problem, features, weights)
@@ -220,7 +221,7 @@ class Gram:
         return cls(features, weights, values, mean, total)
 
     def extended(self, problem: Problem, new: Array) -> Gram:
-        """The same with more columns, whose products with each other and the others are made."""
+        """The same with more columns; computes their products with each other and the rest."""
         features, p = np.append(self.features, new), len(self.features)
         columns = problem.design.columns(new).dense()
         weighted = np.ascontiguousarray(columns * self.weights[:, None])
@@ -245,7 +246,7 @@ class Gram:
         return Gram(self.features[places], self.weights, values, self.mean[places], self.total)
 
     def centre(self, slope: Array, bias_slope: Array | None) -> Array:
-        """The slopes where the bias is best for the model; 0 for a constant column."""
+        """The slopes with the bias optimal for the model; 0 for a constant column."""
         if bias_slope is None or self.total == 0:
             return slope
         slope = slope - np.multiply.outer(self.mean, bias_slope)
@@ -260,7 +261,7 @@ class Gram:
 
 
 def _drop_constants(values: Array, raw: Array) -> None:
-    """Make constant columns 0: what centring has left of their diagonal, `raw`, is rounding."""
+    """Set constant columns to 0: what centring leaves of their diagonal, `raw`, is rounding."""
     constant = np.diag(values) <= 64 * EPS * raw
     values[constant] = 0.0
     values[:, constant] = 0.0

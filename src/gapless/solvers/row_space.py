@@ -1,8 +1,8 @@
 """Few wide rows: the same problem in as many coordinates as there are rows.
 
-The minimiser of a loss of Xw + b with ½l2‖w‖² is a sum of rows. With XXᵀ = UΛUᵀ, L = UΛ^½ and
-w = XᵀUΛ^{−½}v, ‖w‖ = ‖v‖ and Xw = Lv: P, D and all θ are the same. That leaves cond(X) times the
-rounding of X in Xw, so ill-conditioned rows take the slower way: X = LQᵀ with orthonormal columns
+The minimiser of a loss of Xw + b with ½l2‖w‖² is a sum of rows. With XXᵀ = UΛUᵀ, L = UΛ^½ and w =
+XᵀUΛ^{−½}v, ‖w‖ = ‖v‖ and Xw = Lv: P, D and all θ are the same. That leaves cond(X) times the
+rounding of X in Xw, so ill-conditioned rows take a slower route: X = LQᵀ with orthonormal columns
 of Q, and w = Qv.
 """
 
@@ -23,15 +23,15 @@ from .newton_steps import strengths
 from .positive_definite import EPS
 
 Array = np.ndarray
-# A decomposition of so many rows takes a good part of a second.
+# Decomposing this many rows takes most of a second.
 MOST_ROWS = 1000
-# Eigenvalues of XXᵀ below this part of the largest ask for Q; those below rounding are none.
+# Eigenvalues of XXᵀ below this part of the largest require Q; those within rounding are dropped.
 SMALLEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class RowSpace:
-    """The coordinates v of w, on the design L; `enter` has the v of a w, `leave` the w of a v."""
+    """The coordinates v of w, on the design L; `enter` maps w to v, `leave` maps v to w."""
 
     design: Design
     enter_by: Callable[[Array], Array]
@@ -39,7 +39,7 @@ class RowSpace:
 
     @classmethod
     def of(cls, design: Design) -> RowSpace:
-        """Of the rows of a design with fewer rows than columns."""
+        """The row space of a design with fewer rows than columns."""
         with single_blas():
             values, vectors = call_lapack(eigh, design.outer_gram())
         is_none = values <= len(values) * EPS * values[-1]
@@ -67,13 +67,13 @@ class RowSpace:
         return replace(problem, design=self.design, penalty=L2(l2))
 
     def enter(self, at: Parameters) -> Parameters:
-        """The v of a w, as far as it is a sum of rows."""
+        """The v of a w, ignoring its part outside the row space."""
         with single_blas():
             return replace(at, w=self.enter_by(at.w))
 
 
 def is_wide(problem: Problem) -> bool:
-    """Whether the row space is smaller than X, cheap to find, and all that matters."""
+    """Whether the row space is smaller than X, cheap to find, and sufficient."""
     coordinates = problem.coordinates
     if coordinates is None or not coordinates.is_quadratic():
         return False

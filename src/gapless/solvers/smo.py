@@ -32,13 +32,13 @@ from ._base import Callback, Trace
 Array = np.ndarray
 
 STATUS = ("optimal", "stalled", "max_iter", "unbounded")
-MARGIN = 0.9  # of tol is aimed at in the matrix at hand, so that rounding does not undo it
+MARGIN = 0.9  # of tol is the target in the matrix at hand, so that rounding does not undo it
 ROUNDS = 100  # of one problem: corrections by slopes in float64, or parts of it
-WHOLE = 4000  # rows of a problem that is not cut into parts
+WHOLE = 4000  # rows of a problem that is not split into parts
 FEW = 32  # features from which the kernel rows of small problems are computed, not stored
-FIRST_ROWS, FIRST_SHARE = 1000, 5  # variables of the first part: so many, and 1 of 5
-GROWTH, MOST_ROWS = 4, 12_000  # the next part is at most so many times larger; of any part
-SHARE = 0.03  # of the violation is left by a part
+FIRST_ROWS, FIRST_SHARE = 1000, 5  # variables of the first part: this many, or one in five
+GROWTH, MOST_ROWS = 4, 12_000  # the next part is at most this many times larger; the largest part
+SHARE = 0.03  # of the violation that a part may leave
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class BoxProblem:
     absolute : ndarray of shape (m,) or float, default=0.0
         The cost of |θ|, at least 0: ε of support vector regression.
     rows : ndarray of shape (m,) of int64, default=None
-        The row of the kernel matrix that each variable stands for; None: one variable per row.
+        The row of the kernel matrix for each variable; None: one variable per row.
     groups : ndarray of shape (m,) of int64, default=None
         Labels 0, 1, … of the groups whose sums are kept; None: one group.
     start : ndarray of shape (m,), default=None
@@ -68,7 +68,7 @@ class BoxProblem:
     start: Array | None = None
 
     def slopes(self, theta: Array, gradient: Array) -> tuple[Array, Array]:
-        """Slopes of the objective as each θ grows, and as it falls; ±inf where the box ends."""
+        """Slopes of the objective as each θ grows, and as it falls; ±inf at the ends of the box."""
         above = np.where(theta >= 0, self.absolute, -np.asarray(self.absolute))
         below = np.where(theta > 0, self.absolute, -np.asarray(self.absolute))
         rise = np.where(theta < self.upper, gradient + above, np.inf)
@@ -84,8 +84,8 @@ class BoxProblem:
     def ends(self, theta: Array, gradient: Array) -> Array:
         """Where the slopes of each group end, (groups, 3).
 
-        The smallest of a θ that may grow, the largest of one that may fall, and the mean of those
-        that may do both, NaN where there are none.
+        The smallest slope of a θ that may grow, the largest of one that may fall, and the mean of
+        those that may do both, NaN if there are none.
         """
         costs, lower, upper, groups, count = self._as_arrays
         found = np.empty((count, 3))
@@ -93,7 +93,7 @@ class BoxProblem:
         return found
 
     def violation(self, theta: Array, gradient: Array) -> float:
-        """The largest fall less the smallest rise within a group; ∞ for what is no number."""
+        """The largest fall minus the smallest rise within a group; ∞ for NaN."""
         if np.isnan(gradient).any():
             return np.inf
         rise, fall, _ = self.ends(theta, gradient).T
@@ -112,7 +112,7 @@ class BoxProblem:
     def _as_arrays(self) -> tuple[Array | None, Array, Array, Array | None, int]:
         """Costs of |θ|, bounds and groups as the core takes them, and the number of groups.
 
-        No costs where they are 0 for all.
+        No costs if all are 0.
         """
         lower, upper = (np.ascontiguousarray(v, float) for v in (self.lower, self.upper))
         costs = groups = None
@@ -134,9 +134,9 @@ class BoxProblem:
         tol: float,
         steps: int,
     ) -> tuple[Any, ...]:
-        """Some of the variables as the core takes them, θ and their gradient moved in place.
+        """Some of the variables as the core takes them; θ and their gradient change in place.
 
-        `rows` and `diagonal` are those of the part, in the matrix that the core is given.
+        `rows` and `diagonal` are those of the part, in the matrix given to the core.
         """
         costs, lower, upper, groups, _ = self._as_arrays
         diagonal, linear = (np.ascontiguousarray(v, float) for v in (diagonal, self.linear[part]))
@@ -182,8 +182,8 @@ def solve_box(
     matrix : KernelMatrix
     problems : sequence of BoxProblem
     tol : float, default=1e-3
-        The largest violation of the optimality conditions, with the meaning of LIBSVM. It holds for
-        the kernel in float64, also when the matrix at hand is float32.
+        The largest violation of the optimality conditions, as in LIBSVM. It holds for the kernel in
+        float64, even if the matrix at hand is float32.
     max_iter : int, default=None
         Pair steps for each problem; None: 10⁷, or 100 per variable if that is more.
     callback : callable, default=None
@@ -192,7 +192,7 @@ def solve_box(
 
     Notes
     -----
-    Ctrl-C and the time limit end the work with the θ reached so far.
+    Ctrl-C and the time limit return the θ reached so far.
 
     References
     ----------
@@ -241,7 +241,7 @@ def _core_on(matrix: KernelMatrix, problems: int) -> Callable | None:
 def _core_on_most(matrix: KernelMatrix, descent: Descent) -> Callable | None:
     """The same once a part has shown that most rows will be support vectors, if K fits.
 
-    Parts would be almost all, and each would have its kernel values, and all slopes, computed.
+    Otherwise parts would hold almost all rows, each computing its kernel values and all slopes.
     """
     is_dense = 2 * np.count_nonzero(descent.theta) >= descent.part
     if matrix.n > MOST_ROWS or not is_dense or 2 * len(descent.wanted()) < matrix.n:
@@ -251,7 +251,7 @@ def _core_on_most(matrix: KernelMatrix, descent: Descent) -> Callable | None:
 
 
 def _advance(core: Callable, matrix: KernelMatrix, descents: Sequence[Descent], tol: float) -> None:
-    """Solve with all kernel values, and see what is left to do with those in float64."""
+    """Solve with all kernel values, then check what remains with those in float64."""
     tasks = [descent.task(MARGIN * tol) for descent in descents]
     for descent, result in zip(descents, core(tasks, thread_count(), deadline())):
         descent.note(result)
@@ -262,7 +262,7 @@ def _advance(core: Callable, matrix: KernelMatrix, descents: Sequence[Descent], 
 
 
 def _renew(matrix: KernelMatrix, descents: Sequence[Descent]) -> None:
-    """The gradients that belong to θ, by kernel values in float64."""
+    """Recompute the gradients for θ from kernel values in float64."""
     products = matrix.times_each([descent.product(descent.theta) for descent in descents])
     for descent, product in zip(descents, products):
         descent.gradient = descent.problem.linear + descent.spread(product)
@@ -270,19 +270,19 @@ def _renew(matrix: KernelMatrix, descents: Sequence[Descent]) -> None:
 
 
 def _spread(count: int, some: int) -> Array:
-    """About so many of the positions 0 … count − 1, evenly spread over any order they are in."""
+    """About `some` of the positions 0 … count − 1, evenly spread over any order they are in."""
     golden = 0.5 * (np.sqrt(5.0) - 1)
     return np.unique((np.arange(some) * golden % 1 * count).astype(np.int64))
 
 
 class Descent:
-    """Where one problem stands between compiled calls."""
+    """The state of one problem between compiled calls."""
 
     def __init__(self, matrix: KernelMatrix, problem: BoxProblem, max_iter: int | None):
         m = len(problem.linear)
         self.matrix, self.problem = matrix, problem
         self.rows = np.arange(m) if problem.rows is None else np.asarray(problem.rows, np.int64)
-        # The rows that variables stand for, and which of them each does where some share a row.
+        # The rows of the variables, and each variable's place among them if some share a row.
         self.own, self.places = self.rows, None
         if not np.all(self.rows[1:] > self.rows[:-1]):
             self.own, self.places = np.unique(self.rows, return_inverse=True)
@@ -290,21 +290,21 @@ class Descent:
         self.most = max(10**7, 100 * m) if max_iter is None else max_iter
         self.steps, self.rounds, self.ending = 0, 0, "optimal"
         self.part = 0  # how many variables the last part had
-        # Of θ = 0; `solve_box` renews those of other starts.
+        # For θ = 0; `solve_box` recomputes it for other starts.
         self.gradient = np.array(problem.linear, float)
         self.look()
 
     def look(self) -> None:
-        """See how far θ is from optimal."""
+        """Check how far θ is from optimal."""
         self.violation = self.problem.violation(self.theta, self.gradient)
 
     def task(self, tol: float) -> tuple:
-        """All variables, as the core takes them; θ and gradient are moved in place."""
+        """All variables, as the core takes them; θ and gradient change in place."""
         moving, diagonal = (self.theta, self.gradient), self.matrix.diagonal[self.rows]
         return self.problem.task(slice(None), self.rows, diagonal, *moving, tol, self._steps_left)
 
     def product(self, theta: Array) -> tuple[Array, Array]:
-        """Rows and coefficients, whose product with the kernel values between them `spread`s."""
+        """Rows and coefficients; `spread` takes the product of their kernel values with them."""
         if self.places is None:
             return self.own, theta
         return self.own, np.bincount(self.places, theta, minlength=len(self.own))
@@ -314,11 +314,11 @@ class Descent:
         return product if self.places is None else product[self.places]
 
     def advance_part(self, tol: float) -> None:
-        """Solve for the variables that want to move, on the kernel matrix of their rows alone.
+        """Solve for the variables that should move, on the kernel matrix of their rows alone.
 
-        First for some that are spread over all variables: their solution tells of most of the
-        others whether they will be support vectors. The slopes of all variables then follow, by
-        kernel values in float64 that are not kept.
+        First for some that are spread over all variables: their solution predicts whether most of
+        the others will be support vectors. The slopes of all variables then follow from kernel
+        values in float64 that are not kept.
         """
         part = self._choose_part()
         rows, places = np.unique(self.rows[part], return_inverse=True)
@@ -349,7 +349,7 @@ class Descent:
         return smooth + float(np.sum(problem.absolute * np.abs(theta)))
 
     def solution(self, tol: float, ending: str) -> BoxSolution:
-        """What was reached."""
+        """The solution reached."""
         is_over = self.ending != "optimal"
         status = "optimal" if self.violation <= tol else self.ending if is_over else ending
         bias = self.problem.biases(self.theta, self.gradient)
@@ -365,7 +365,7 @@ class Descent:
         return max(self.most - self.steps, 0)
 
     def note(self, result: tuple) -> None:
-        """What the core did, and why it ended."""
+        """Record what the core did and why it ended."""
         _, steps, status = result
         self.steps += steps
         self.rounds += 1
@@ -387,7 +387,7 @@ class Descent:
         return rise, fall
 
     def _choose_part(self) -> Array:
-        """Variables that want to move: those in violating pairs, the worst ones first."""
+        """Variables that should move: those in violating pairs, the worst first."""
         limit = int(np.sqrt(len(self.room)))
         lack, excess = self._distances()
         urgency, wanted = np.maximum(lack, excess), self.wanted()
@@ -396,10 +396,10 @@ class Descent:
             return wanted[_spread(len(wanted), min(some, limit))]
         # Stable sorts, so that ties are broken by position.
         wanted = wanted[np.argsort(-urgency[wanted], kind="stable")]
-        # The free ones come first: without them the others would move the level to and fro.
+        # Free variables come first: without them the others would move the level to and fro.
         free = wanted[lack[wanted] == -excess[wanted]][: limit // 2]
         others = wanted[~np.isin(wanted, free)]
-        # As many that want to grow as to fall, where there are: a pair has one of each.
+        # As many that should grow as fall, if possible: a pair has one of each.
         grows = lack[others] >= excess[others]
         place = np.where(grows, np.cumsum(grows), np.cumsum(~grows))
         order = np.concatenate([free, others[np.argsort(place, kind="stable")]])
@@ -409,7 +409,7 @@ class Descent:
 def _middle(rise: float, fall: float) -> float:
     """The middle of the smallest slope of a θ that may grow and the largest of one that may fall.
 
-    The one that there is where no θ may do the other, and 0 where none may move.
+    Just one of them if no θ may move the other way, and 0 if none may move.
     """
     ends = [end for end in (rise, fall) if np.isfinite(end)]
     return sum(ends) / max(len(ends), 1)

@@ -44,7 +44,7 @@ class Part:
 class Face:
     """The coefficients that can move without crossing a kink: neither 0 at one nor at a bound.
 
-    `lower` and `upper` are how far they can: to 0 if there is a kink, else to the bound.
+    `lower` and `upper` limit them: 0 if there is a kink, else the bound.
     """
 
     index: Array
@@ -68,7 +68,7 @@ class Face:
         return self.l2 * w + self.l1 * self.signs
 
     def clip(self, w: Array) -> Array:
-        """The nearest coefficients that are on the face or at its end."""
+        """The nearest coefficients on the face or at its end."""
         return np.clip(w, self.lower, self.upper)
 
 
@@ -97,7 +97,7 @@ class BlockPenalty:
         return np.sqrt(_sums(squares[self.order], self.start))
 
     def slack(self, G: Array) -> Array:
-        """How far the gradient of every block at 0 is from making it move, if w is 0 there."""
+        """How far each block's gradient at 0 is from moving it, if w is 0 there."""
         if self.coordinates is None:
             return self.strength - self.norms(G)
         largest = np.abs(G) if G.ndim == 1 else np.max(np.abs(G), axis=1, initial=0.0)
@@ -116,9 +116,9 @@ class BlockPenalty:
 
 
 def choose_blocks(kept: Array, priority: Array, extra: int, most: int) -> Array:
-    """Positions of the blocks that are kept and of the `extra` others of the highest priority.
+    """Positions of the kept blocks and of the `extra` others of the highest priority.
 
-    Of more than `most` only those of the highest priority remain. Ties go to the first.
+    If more than `most`, only those of the highest priority remain. Ties go to the first.
     """
     others = np.flatnonzero(~kept)
     chosen = np.concatenate([np.flatnonzero(kept), _largest(others, priority, extra)])
