@@ -16,7 +16,7 @@ import gapless
 from gapless import kernels
 from gapless._ground.threads import threads
 from gapless.models import svm
-from gapless.models.svm import _base as svm_base
+from gapless.models.svm import support_vectors
 
 MACHINES = [getattr(svm, name) for name in svm.__all__]
 CLASSIFIERS = [cls for cls in MACHINES if is_classifier(cls())]
@@ -508,7 +508,7 @@ def test_few_rows_and_many_have_the_same_scores(rng, monkeypatch, dtype):
     X, y = rng.standard_normal((60, 3)).astype(dtype), np.arange(60) % 4
     model = gapless.SVC(decision_function_shape="ovo").fit(X, y)
     few = np.vstack([model.decision_function(X[i : i + 1]) for i in range(len(X))])
-    monkeypatch.setattr(svm_base, "FEW_VALUES", 0)
+    monkeypatch.setattr(support_vectors, "FEW_VALUES", 0)
     # |score| ≤ Σ|θ| + |b|, for sums of 60 products.
     size = np.abs(model.dual_coef_).sum() + np.abs(model.intercept_).max()
     rounding = 64 * np.finfo(dtype).eps * size

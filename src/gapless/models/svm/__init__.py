@@ -3,9 +3,9 @@
 `objectives` are what machines minimise, with their duals; `multiclass` makes problems of two
 classes of several, `training_rows` reads and merges rows, `machine` (with `free_set`) solves and
 certifies all problems of a fit, on the kernel, on features of it (`on_features`) or with one hinge
-for all classes (`all_in_one`, `class_descent`). `held_out` (with `leaving_out`), `probability` and
-`tuning` (with `tuning_scores`) use what the fit has left. Estimators: `svc`, `svr`, `nu`,
-`one_class`.
+for all classes (`all_in_one`, `class_descent`); `support_vectors` is what a model keeps of that,
+and scores rows. `held_out` (with `leaving_out`), `probability` and `tuning` (with `tuning_scores`)
+use what the fit has left. Estimators: `svc`, `svr`, `nu`, `one_class`.
 """
 
 from typing import TYPE_CHECKING

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,20 +23,21 @@ from sklearn.utils.validation import check_is_fitted
 from ... import kernels
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
-from ..._ground.parts import OfParts
+from ..._ground.parts import get_params, set_params
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Labels, Numbers, Unused, Value
 from ..._ground.threads import single_blas
 from ..._ground.validation import LARGEST, Training, is_same, read_rows
 from ...certificates import CURE, Certificate
-from ...kernels import BLOCK, KERNEL_INSTANCE, Kernel, Rows
+from ...kernels import KERNEL_INSTANCE, Kernel
 from ...problem import KernelMatrix
 from ...unseen import JUDGED, Generalization, Remembering, take_over
 from ..linear import dense
 from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
-from .multiclass import Arrangement, Single, Times, blocks_of
+from .multiclass import Arrangement, Single, blocks_of
 from .objectives import BOUNDED, INACTIVE, ON_MARGIN, Objective, Point
+from .support_vectors import linear_coefficients, misfit, problem_scores, support_attributes
 from .training_rows import DistinctRows, compares_texts
 from .tuning import LOO, Choice, corrected, is_open, tune
 from .tuning_scores import Trials
@@ -56,12 +53,6 @@ ABSENT = "absent"
 FEW_ROWS, SHARP = 1000, 1e-5
 # Of so many rows the fit keeps the kernel matrix, for questions about unseen data.
 KEPT_ROWS = 3000
-# Up to so many kernel values of new rows are kept, until all classes have been looked at.
-FEW_VALUES = 1 << 16
-# Support vectors of up to so many values stay ready for the next prediction. They are no part of a
-# model: a copy or a file would take them along.
-KEPT_VALUES = 1 << 20
-_READY: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
 # What a parameter may be that is to be chosen.
 OPEN = [StrOptions({LOO}), "array-like"]
 MAX_ITER_WARNING = (
@@ -76,12 +67,13 @@ OTHER_DATA = (
 )
 
 
-class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator):
+class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     """Base of the support vector machines."""
 
     _guide = "svm"
 
     _families = KERNEL_INSTANCE
+    get_params, set_params = get_params, set_params
 
     # The parameters that can be chosen by leave-one-out.
     _tunable: ClassVar[tuple[str, ...]] = ()
@@ -290,16 +282,11 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         count = 1 if data.classes is None else len(data.classes)
         stored = [machine.objective.stored(one.point) for one in solved]
         packed = self._arrangement(count).pack(machine.blocks, [theta for theta, _ in stored])
-        support, coef = _on_rows_of_the_caller(data, rows, packed)
         status, violations = _conditions(machine, solved)
         steps = np.array([one.steps for one in solved], dtype=np.int32)
         certificate = self._certificate(machine, solved, rows)
-        classes = np.zeros(len(support), dtype=int) if data.classes is None else data.y[support]
         learned = {
-            "support_": support.astype(np.int32),
-            "support_vectors_": _support_vectors(data.X, support, self._is_precomputed),
-            "n_support_": np.bincount(classes, minlength=count).astype(np.int32),
-            "dual_coef_": _like(data.X, coef),
+            **support_attributes(data, rows, packed, machine.matrix.kernel, self._is_precomputed),
             "intercept_": np.array([b for _, b in stored]),
             "kernel_": machine.matrix.kernel,
             "fit_status_": int(certificate.kind == "stopped"),
@@ -310,8 +297,6 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             "kkt_status_": np.append(status, ABSENT)[rows.place],
             "kkt_violation_": np.append(violations, 0.0)[rows.place],
         }
-        if isinstance(machine.matrix.kernel, kernels.Callable):
-            learned["rows_fit_"] = data.X
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned | self._specifics(data, rows, machine, solved)
@@ -481,79 +466,11 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
 
     def _problem_scores(self, X: Any) -> Array:
         """Scores of all problems, (n, problems), of rows that have been read."""
-        coef = dense(self.dual_coef_)
-        blocks = self._support_blocks()
-        arrangement = self._fitted_arrangement(len(blocks))
-        scores = np.empty((X.shape[0], arrangement.problems))
-        with single_blas():
-            for chunk, times in self._products(X, len(blocks)):
-                scores[chunk] = arrangement.scores(blocks, coef, times)
-        return scores + self.intercept_
-
-    def _products(self, X: Any, classes: int) -> Iterator[tuple[slice, Times]]:
-        """Rows, some at a time, and what multiplies their values with some support vectors.
-
-        Those of each of so many classes are asked for one after the other.
-        """
-        dtype = X.dtype if X.ndim == 2 else np.float64
-        if hasattr(self, "rows_fit_"):
-            # A function may look at whom it compares: it is asked as scikit-learn asks it.
-            base = self.kernel_.rows(self.rows_fit_, dtype)
-            step = max(BLOCK // len(base), 1)
-            for begin in range(0, X.shape[0], step):
-                chunk = slice(begin, min(begin + step, X.shape[0]))
-                values = base.of(X[chunk]).gram(base)[:, self.support_]
-                yield chunk, partial(_of_values, values)
-            return
-        base = self._support_rows(dtype)
-        for chunk, rows in base.chunks(X):
-            # Few values are computed at once: a call for each class takes longer than they do.
-            if classes > 1 and len(rows) * len(base) <= FEW_VALUES:
-                yield chunk, partial(_of_values, rows.gram(base))
-            else:
-                yield chunk, partial(_of_rows, rows, base)
-
-    def _support_rows(self, dtype: Any) -> Rows:
-        """The support vectors, made ready for products; kept for as long as nobody changes them."""
-        support = self.support_ if self._is_precomputed else self.support_vectors_
-        if sp.issparse(support) or support.dtype.kind != "f" or support.size > KEPT_VALUES:
-            return self.kernel_.rows(support, dtype)
-        kernel, values, rows = _READY.get(self, (None, None, None))
-        if kernel is not self.kernel_ or rows.dtype != dtype or not np.array_equal(values, support):
-            rows = self.kernel_.rows(support, dtype)
-            _READY[self] = self.kernel_, support.copy(), rows
-        return rows
+        return problem_scores(self, X)
 
     def _misfit(self) -> str | None:
         """What does not go together in the stored attributes, in words; None if all does."""
-        count = len(vars(self).get("classes_", [None]))
-        arrangement = self._fitted_arrangement(count)
-        if len(self.n_support_) != count or self.n_support_.sum() != len(self.support_):
-            return f"n_support_ does not divide {len(self.support_)} support vectors by class"
-        if self.dual_coef_.shape[0] != arrangement.width:
-            return (
-                f"dual_coef_ has {self.dual_coef_.shape[0]} rows, which does not fit {count} "
-                "classes"
-            )
-        if len(self.intercept_) != arrangement.problems:
-            return (
-                f"intercept_ has {len(self.intercept_)} entries, which does not fit {count} classes"
-            )
-        if self._is_precomputed != (self.support_vectors_.shape == (0, 0)):
-            return "support_vectors_ and kernel_ contradict each other"
-        if self._is_precomputed and self.shape_fit_[0] != self.n_features_in_:
-            return "shape_fit_ and n_features_in_ contradict each other"
-        return None
-
-    def _support_blocks(self) -> list[slice]:
-        """Where the support vectors of each class are."""
-        ends, count = np.cumsum([0, *self.n_support_]), self.dual_coef_.shape[1]
-        if ends[-1] != count:
-            raise ValueError(
-                f"The internal representation of {type(self).__name__} was altered: n_support_ "
-                f"counts {ends[-1]} support vectors, dual_coef_ has {count}; fit again."
-            )
-        return [slice(int(first), int(last)) for first, last in pairwise(ends)]
+        return misfit(self)
 
     def _scores(self, X) -> Array:
         """Scores of all problems, in the precision of X."""
@@ -585,17 +502,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         check_is_fitted(self)
         if not self._is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel")
-        dual, blocks = dense(self.dual_coef_), self._support_blocks()
-
-        def times(block: slice, of_block: Array) -> Array:
-            product = self.support_vectors_[block].T @ of_block.T
-            return product.toarray() if sp.issparse(product) else np.asarray(product)
-
-        coef = self._fitted_arrangement(len(blocks)).scores(blocks, dual, times).T
-        coef = _like(self.support_vectors_, coef.astype(self.support_vectors_.dtype))
-        # A change would do nothing, so it must not look as if it did.
-        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
-        return coef
+        return linear_coefficients(self)
 
     @property
     def _is_linear(self) -> bool:
@@ -645,17 +552,6 @@ def _out_of_time(machine: SupportVectorMachine) -> str:
     )
 
 
-def _on_rows_of_the_caller(
-    data: Training, rows: DistinctRows, packed: Array
-) -> tuple[Array, Array]:
-    """Positions of the support vectors, by class and row, and their coefficients (columns, n)."""
-    counts = np.append(np.any(packed != 0, axis=0), False)
-    support = np.flatnonzero(counts[rows.place])
-    if data.classes is not None:
-        support = support[np.argsort(data.y[support], kind="stable")]
-    return support, packed[:, rows.place[support]] * rows.shares[support]
-
-
 def _conditions(machine: Machine, solved: list[Solved]) -> tuple[Array, Array]:
     """For each distinct row its status in words and its violation, the worst of all problems."""
     status = np.full(machine.matrix.n, INACTIVE)
@@ -668,26 +564,3 @@ def _conditions(machine: Machine, solved: list[Solved]) -> tuple[Array, Array]:
             worst[part.rows] = np.maximum(worst[part.rows], values)
     words = np.array([STATUS[code] for code in sorted(STATUS)])
     return words[status], violations
-
-
-def _support_vectors(X: Any, support: Array, is_precomputed: bool) -> Any:
-    """The rows themselves; none for kernel values, whose rows are not known."""
-    return np.empty((0, 0)) if is_precomputed else X[support]
-
-
-def _like(X: Any, values: Array) -> Any:
-    """Values as an array, or as a sparse matrix of the kind that X is."""
-    if not sp.issparse(X):
-        return values
-    return sp.csr_array(values) if isinstance(X, sp.sparray) else sp.csr_matrix(values)
-
-
-def _of_values(values: Array, block: slice, coef: Array) -> Array:
-    """Products of kernel values with some of the support vectors, and their coefficients."""
-    with single_blas():
-        return values[:, block] @ coef.T
-
-
-def _of_rows(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
-    """Products of rows with some of the support vectors, and their coefficients."""
-    return rows.times(base.only(block), np.ascontiguousarray(coef.T))

@@ -1,0 +1,174 @@
+"""What a fitted machine keeps, and how it scores rows: Σ θᵢ k(xᵢ, x) + b over support vectors xᵢ.
+
+The attributes have the layout of scikit-learn: support vectors by class, and for each of them as
+many coefficients as the arrangement of the classes asks for. Called by `_base` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+
+from ... import kernels
+from ..._ground.threads import single_blas
+from ..._ground.validation import Training
+from ...kernels import BLOCK, Rows
+from ..linear import dense
+from .multiclass import Times
+from .training_rows import DistinctRows
+
+Array = np.ndarray
+
+# Up to so many kernel values of new rows are kept, until all classes have been looked at.
+FEW_VALUES = 1 << 16
+# Support vectors of up to so many values stay ready for the next prediction. They are no part of a
+# model: a copy or a file would take them along.
+KEPT_VALUES = 1 << 20
+_READY: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
+
+
+# ---- keeping -------------------------------------------------------------------------------------
+
+
+def support_attributes(
+    data: Training, rows: DistinctRows, packed: Array, kernel: kernels.Kernel, is_given: bool
+) -> dict[str, Any]:
+    """Support vectors and their coefficients, from those of the distinct rows (columns, m).
+
+    `is_given` tells whether X holds kernel values, of which the rows are not known.
+    """
+    counts = np.append(np.any(packed != 0, axis=0), False)
+    support = np.flatnonzero(counts[rows.place])
+    classes, count = np.zeros(len(support), dtype=int), 1
+    if data.classes is not None:
+        support = support[np.argsort(data.y[support], kind="stable")]
+        classes, count = data.y[support], len(data.classes)
+    coef = packed[:, rows.place[support]] * rows.shares[support]
+    found = {
+        "support_": support.astype(np.int32),
+        "support_vectors_": np.empty((0, 0)) if is_given else data.X[support],
+        "n_support_": np.bincount(classes, minlength=count).astype(np.int32),
+        "dual_coef_": _like(data.X, coef),
+    }
+    if isinstance(kernel, kernels.Callable):
+        found["rows_fit_"] = data.X
+    return found
+
+
+def _like(X: Any, values: Array) -> Any:
+    """Values as an array, or as a sparse matrix of the kind that X is."""
+    if not sp.issparse(X):
+        return values
+    return sp.csr_array(values) if isinstance(X, sp.sparray) else sp.csr_matrix(values)
+
+
+def misfit(model: Any) -> str | None:
+    """What does not go together in the stored attributes, in words; None if all does."""
+    count = len(vars(model).get("classes_", [None]))
+    arrangement = model._fitted_arrangement(count)
+    if len(model.n_support_) != count or model.n_support_.sum() != len(model.support_):
+        return f"n_support_ does not divide {len(model.support_)} support vectors by class"
+    if model.dual_coef_.shape[0] != arrangement.width:
+        return (
+            f"dual_coef_ has {model.dual_coef_.shape[0]} rows, which does not fit {count} classes"
+        )
+    if len(model.intercept_) != arrangement.problems:
+        return f"intercept_ has {len(model.intercept_)} entries, which does not fit {count} classes"
+    if model._is_precomputed != (model.support_vectors_.shape == (0, 0)):
+        return "support_vectors_ and kernel_ contradict each other"
+    if model._is_precomputed and model.shape_fit_[0] != model.n_features_in_:
+        return "shape_fit_ and n_features_in_ contradict each other"
+    return None
+
+
+def blocks_of_support(model: Any) -> list[slice]:
+    """Where the support vectors of each class are."""
+    ends, count = np.cumsum([0, *model.n_support_]), model.dual_coef_.shape[1]
+    if ends[-1] != count:
+        raise ValueError(
+            f"The internal representation of {type(model).__name__} was altered: n_support_ "
+            f"counts {ends[-1]} support vectors, dual_coef_ has {count}; fit again."
+        )
+    return [slice(int(first), int(last)) for first, last in pairwise(ends)]
+
+
+# ---- scoring -------------------------------------------------------------------------------------
+
+
+def problem_scores(model: Any, X: Any) -> Array:
+    """Scores of all problems, (n, problems), of rows that have been read."""
+    coef, blocks = dense(model.dual_coef_), blocks_of_support(model)
+    arrangement = model._fitted_arrangement(len(blocks))
+    scores = np.empty((X.shape[0], arrangement.problems))
+    with single_blas():
+        for chunk, times in _products(model, X, len(blocks)):
+            scores[chunk] = arrangement.scores(blocks, coef, times)
+    return scores + model.intercept_
+
+
+def _products(model: Any, X: Any, classes: int) -> Iterator[tuple[slice, Times]]:
+    """Rows, some at a time, and what multiplies their values with some support vectors.
+
+    Those of each of so many classes are asked for one after the other.
+    """
+    dtype = X.dtype if X.ndim == 2 else np.float64
+    if hasattr(model, "rows_fit_"):
+        # A function may look at whom it compares: it is asked as scikit-learn asks it.
+        base = model.kernel_.rows(model.rows_fit_, dtype)
+        step = max(BLOCK // len(base), 1)
+        for begin in range(0, X.shape[0], step):
+            chunk = slice(begin, min(begin + step, X.shape[0]))
+            values = base.of(X[chunk]).gram(base)[:, model.support_]
+            yield chunk, partial(_of_values, values)
+        return
+    base = _support_rows(model, dtype)
+    for chunk, rows in base.chunks(X):
+        # Few values are computed at once: a call for each class takes longer than they do.
+        if classes > 1 and len(rows) * len(base) <= FEW_VALUES:
+            yield chunk, partial(_of_values, rows.gram(base))
+        else:
+            yield chunk, partial(_of_rows, rows, base)
+
+
+def _support_rows(model: Any, dtype: Any) -> Rows:
+    """The support vectors, made ready for products; kept for as long as nobody changes them."""
+    support = model.support_ if model._is_precomputed else model.support_vectors_
+    if sp.issparse(support) or support.dtype.kind != "f" or support.size > KEPT_VALUES:
+        return model.kernel_.rows(support, dtype)
+    kernel, values, rows = _READY.get(model, (None, None, None))
+    if kernel is not model.kernel_ or rows.dtype != dtype or not np.array_equal(values, support):
+        rows = model.kernel_.rows(support, dtype)
+        _READY[model] = model.kernel_, support.copy(), rows
+    return rows
+
+
+def _of_values(values: Array, block: slice, coef: Array) -> Array:
+    """Products of kernel values with some of the support vectors, and their coefficients."""
+    with single_blas():
+        return values[:, block] @ coef.T
+
+
+def _of_rows(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
+    """Products of rows with some of the support vectors, and their coefficients."""
+    return rows.times(base.only(block), np.ascontiguousarray(coef.T))
+
+
+def linear_coefficients(model: Any) -> Any:
+    """w = Σ θᵢxᵢ of each problem, of a linear kernel; nobody can write to it."""
+    dual, blocks = dense(model.dual_coef_), blocks_of_support(model)
+
+    def times(block: slice, of_block: Array) -> Array:
+        product = model.support_vectors_[block].T @ of_block.T
+        return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+    coef = model._fitted_arrangement(len(blocks)).scores(blocks, dual, times).T
+    coef = _like(model.support_vectors_, coef.astype(model.support_vectors_.dtype))
+    # A change would do nothing, so it must not look as if it did.
+    (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+    return coef
