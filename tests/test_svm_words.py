@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 import gapless
 from gapless import SVC, NuSVC, OneClassSVM
 from gapless.models.svm import free_set
-from gapless.models.svm.tuning_scores import Trials
+from gapless.models.svm.tuning_scores import Candidates
 
 
 def make_data(n=60, classes=3):
@@ -30,7 +30,7 @@ def test_a_search_without_any_trial_says_so():
 
 def test_ctrl_c_in_a_search_keeps_the_best_values_so_far(monkeypatch):
     X, y = make_data()
-    new, tried = Trials._new, []
+    new, tried = Candidates._new, []
 
     def stopping(self, values):
         if len(tried) == 3:
@@ -38,7 +38,7 @@ def test_ctrl_c_in_a_search_keeps_the_best_values_so_far(monkeypatch):
         tried.append(new(self, values))
         return tried[-1]
 
-    monkeypatch.setattr(Trials, "_new", stopping)
+    monkeypatch.setattr(Candidates, "_new", stopping)
     model = SVC(C="loo", gamma="loo")
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -13,6 +13,8 @@ from gapless.problem.problem import Problem
 from gapless.solvers import solve
 from gapless.solvers.newton_along_path import newton_path
 from gapless.unseen.leave_one_out import keep_shares, leave_out, ridge_path_leave_out
+from gapless.unseen.result import Generalization
+from gapless.unseen.search import Choice, Search
 from gapless.unseen.selection_bias import Corrected, correct
 
 STRENGTHS = np.geomspace(1e5, 1e-1, 30)
@@ -346,3 +348,33 @@ def test_one_configuration_owes_nothing_to_a_choice(monkeypatch, rng):
     monkeypatch.setattr("gapless.unseen.selection_bias._bags", lambda n, seed: pytest.fail("drawn"))
     found = correct(scores)
     assert (found.optimism, found.unseen) == (0.0, pytest.approx(scores.mean()))
+
+
+def _choice_of_coins(*, is_whole):
+    """The best of 50 coins by 100 tosses, after two that were looked at before, and an estimate."""
+    tosses = np.random.default_rng(0).integers(0, 2, (100, 50)).astype(float)
+    best = int(tosses.mean(axis=0).argmax())
+    numbers = np.arange(52.0)
+    search = Search({"coin": numbers}, numbers, numbers, np.full(52, 100), 2 + best, "accuracy")
+    weights = np.ones(100)
+    choice = Choice(search, tosses, tosses, weights, is_whole=is_whole, is_rough=True)
+    verdict = "balanced: as it is."
+    return choice, Generalization("accuracy", 0.7, 0.6, 0.01, 0.1, "span", None, verdict)
+
+
+def test_scores_that_are_rough_only_tell_how_much_selection_inflates_an_estimate():
+    choice, plain = _choice_of_coins(is_whole=True)
+    honest = choice.honest()
+    assert honest.is_winner and honest.optimism > 0.05
+    found = choice.corrected(plain)
+    assert found.unseen == plain.unseen - honest.optimism
+    assert found.standard_error == honest.standard_error > plain.standard_error
+    assert found.method == "span, corrected for selection among 50 models"
+
+
+def test_a_sample_that_has_chosen_is_said_to_be_one_and_leaves_the_error_of_all_rows():
+    choice, plain = _choice_of_coins(is_whole=False)
+    found = choice.corrected(plain)
+    assert found.unseen == plain.unseen - choice.honest().optimism
+    assert found.standard_error == plain.standard_error
+    assert found.method == "span, corrected for selection among 50 models on 100 rows"

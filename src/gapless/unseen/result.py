@@ -108,13 +108,15 @@ def chosen_among(
     result: Generalization,
     found: Corrected,
     models: int,
-    *,
     method: str = "loo",
+    *,
     kind: str | None = None,
+    rows: int | None = None,
 ) -> Generalization:
     """The result of a method for a model that was chosen among so many, corrected for that.
 
-    Its verdict is of the same kind, unless another is named.
+    Its verdict is of the same kind, unless another is named; `rows` are those of a sample, where
+    one has chosen.
     """
     how = "corrected for selection among" if found.is_winner else "minus the optimism found among"
     numbers = result.metric, result.train, found.unseen, found.standard_error
@@ -124,7 +126,7 @@ def chosen_among(
         unseen=found.unseen,
         standard_error=found.standard_error,
         gap=result.train - found.unseen,
-        method=f"{method}, {how} {models} models",
+        method=f"{method}, {how} {models} models{'' if rows is None else f' on {rows} rows'}",
         verdict=sentence(kind or result.kind, *numbers, advice),
     )
 

@@ -95,9 +95,10 @@ class Choice:
     Parameters
     ----------
     search : Search
-        The m models that were tried, and which of them was chosen.
+        The models that were tried, and which of them was chosen.
     shown, by : ndarray of shape (units, m)
-        The scores that are reported, and those that decide.
+        The scores that are reported, and those that decide; of the last m models of the search,
+        where those before were only looked at on fewer rows.
     weights : ndarray of shape (units,)
         The weights of the units.
     is_whole : bool, default=True
@@ -111,6 +112,9 @@ class Choice:
     refuted : tuple of str, default=()
         Verdicts on the winner that speak against what was tried, as "over-fitted" where a much
         stronger penalty was tried and did worse.
+    is_rough : bool, default=False
+        Whether the scores are rougher than the estimate for the winner, or of a sample. They then
+        tell only by how much selection inflates a score, which is subtracted from the estimate.
     """
 
     search: Search
@@ -122,6 +126,7 @@ class Choice:
     families: Array | None = None
     method: str = LOO
     refuted: tuple[str, ...] = ()
+    is_rough: bool = False
 
     @classmethod
     def of(
@@ -158,21 +163,35 @@ class Choice:
 
     def honest(self) -> Corrected:
         """What is left of the winner's lead when it has to win on other rows."""
+        before = len(self.search.unseen) - self.by.shape[1]
         return correct(
             self.shown,
             self.weights,
             choose_by=self.by,
             within=self.within,
             families=self.families,
-            chosen=self.search.chosen,
+            chosen=self.search.chosen - before,
         )
 
     def corrected(self, plain: Generalization) -> Generalization:
         """The estimate for the chosen model, corrected for its having been chosen."""
-        if plain.kind == "unknown" or not self.is_whole:
+        if plain.kind == "unknown" or not (self.is_whole or self.is_rough):
             return uncorrected(plain, tuple(self.search.values))
+        found, count = self.honest(), self.by.shape[1]
+        if self.is_rough:
+            rows = None if self.is_whole else len(self.weights)
+            return chosen_among(plain, self._less(found, plain), count, plain.method, rows=rows)
         # Folds make no approximation that refits could check.
         checked = plain if self.method in METHODS else replace(plain, disagreement=None)
         kind = "balanced" if plain.kind in self.refuted else plain.kind
-        count = self.by.shape[1]
-        return chosen_among(checked, self.honest(), count, method=self.method, kind=kind)
+        return chosen_among(checked, found, count, self.method, kind=kind)
+
+    def _less(self, found: Corrected, plain: Generalization) -> Corrected:
+        """The estimate itself, less the optimism of the scores."""
+        optimism, error = max(found.optimism, 0.0), plain.standard_error
+        if self.is_whole:
+            # Of all rows, fewer are up to chance than of a sample.
+            error = max(error, found.standard_error)
+        return replace(
+            found, unseen=plain.unseen - optimism, standard_error=error, optimism=optimism
+        )

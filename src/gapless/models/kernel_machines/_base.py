@@ -123,14 +123,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
 
     def _fitted(self, data: Training) -> Refittable | Fitted:
         """The fit, or an error if its data has changed."""
-        found, expected = self._objective(data), self.certificate_.primal
-        room = 1e-6 * (abs(expected) + self.certificate_.scale)
-        if np.isfinite(expected) and not abs(found - expected) <= room:
-            raise ValueError(
-                f"the model does not match these data: the objective is {found:.9g}, and was "
-                f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
-                "changed since. Fit again."
-            )
+        self._check_objective(self._objective(data))
         return self._refittable(data)
 
     def _objective(self, data: Training) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -20,21 +20,21 @@ from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Number, Numbers, Unused
 from ...certificates import Certificate, judged
 from ...solvers import Trace
-from ...unseen import LOO, NotAvailable, Refittable, Search, Version, best_of, drawn
+from ...unseen import LOO, NotAvailable, Refittable, Version, best_of, drawn
 from ._base import Array, KernelRegressor
 from .rows import Merged
 from .smoothing import KERNELS, Smoother
-from .tuning import METRIC, ChosenKernel, Trail, corrected
+from .tuning import METRIC, HeldOutPath, KernelChoice, search_of
 
 # Bandwidths that are tried, as multiples of n^(−1/(d + 4)): so many from the largest to the
 # smallest, and so many between the neighbours of the best, so often.
 LARGEST, SMALLEST, FIRST, FINER, ROUNDS = 10.0, 0.03, 16, 4, 2
 # Rows that are held out for a choice of bandwidth.
 MOST_ROWS = 2000
-# Certificates look at so many points as these numbers of operations allow, the second being for
-# when the time is up or Ctrl-C waits; each weight takes about as many as VALUE features.
 # By which the verdict on unseen data widens and narrows the neighbourhood.
 WIDER = 3.0
+# Certificates look at so many points as these numbers of operations allow, the second being for
+# when the time is up or Ctrl-C waits; each weight takes about as many as VALUE features.
 MUCH_WORK, LITTLE_WORK, VALUE, FEWEST = 1e9, 1e8, 20, 4
 
 
@@ -196,7 +196,7 @@ default="gaussian"
         choice = search.choice() if self.bandwidth == LOO and search.bandwidths else None
         if choice is not None:
             learned["search_"] = choice.search
-        learned["_choice"] = None if choice is None else (choice, rows)
+        learned["_choice"] = None if choice is None else replace(choice, rows=rows)
         self._keep(learned, data)
         if status == "interrupted":
             raise KeyboardInterrupt
@@ -292,10 +292,6 @@ default="gaussian"
     def _refittable(self, data):
         return LocalFit(self, Design(data.X), data.y, data.weights, self.bandwidth_)
 
-    def _corrected(self, fitted, plain):
-        choice = vars(self).pop("_choice", None)
-        return plain if choice is None else corrected(self, *choice, plain)
-
     def _formula(self) -> None:
         """None: every row has an average, or a line, of its own."""
 
@@ -383,7 +379,7 @@ class BandwidthSearch:
             for bandwidths in (grid, *(None,) * ROUNDS):
                 self._look(self._between() if bandwidths is None else bandwidths)
                 trace.steps += 1
-                trace.primal.append(-float(np.max(self._trail().unseen)))
+                trace.primal.append(-float(np.max(self._path().unseen)))
                 if callback(trace, np.inf):
                     break
         except TimeLimit:
@@ -401,41 +397,34 @@ class BandwidthSearch:
 
     def _between(self) -> Array:
         """Some more around the best."""
-        trail = self._trail()
-        best, m = int(np.argmax(trail.unseen)), len(trail.strengths)
-        ends = trail.strengths[max(best - 1, 0)], trail.strengths[min(best + 1, m - 1)]
-        return np.setdiff1d(np.geomspace(*ends, FINER + 2)[1:-1], trail.strengths)
+        path = self._path()
+        best, m = int(np.argmax(path.unseen)), len(path.strengths)
+        ends = path.strengths[max(best - 1, 0)], path.strengths[min(best + 1, m - 1)]
+        return np.setdiff1d(np.geomspace(*ends, FINER + 2)[1:-1], path.strengths)
 
-    def _trail(self) -> Trail:
+    def _path(self) -> HeldOutPath:
         """All that were tried, the largest bandwidth first."""
         order = np.argsort(-np.array(self.bandwidths), kind="stable")
         z = np.stack([self.held[k] for k in order], axis=1)
         y, weights = self.smoother.y[self.rows], self.smoother.weights[self.rows]
         within = self.within[self.rows]
-        return Trail.of(np.array(self.bandwidths)[order], z, y, weights, within)
+        return HeldOutPath.of(np.array(self.bandwidths)[order], z, y, weights, within)
 
     @property
     def bandwidth(self) -> float:
         """The one that was chosen, or a rule of thumb where none was tried."""
         if not self.bandwidths:
             return self.unit
-        trail = self._trail()
-        return float(trail.strengths[best_of(trail.unseen, trail.standard_errors, self.select)])
+        path = self._path()
+        return float(path.strengths[best_of(path.unseen, path.standard_errors, self.select)])
 
-    def choice(self) -> ChosenKernel:
-        """What was tried and chosen, for `corrected`."""
-        trail = self._trail()
-        at = best_of(trail.unseen, trail.standard_errors, self.select)
-        search = Search(
-            values={"bandwidth": trail.strengths},
-            unseen=trail.unseen,
-            standard_errors=trail.standard_errors,
-            rows=np.full(len(trail.strengths), len(self.smoother.X)),
-            chosen=at,
-            metric=METRIC,
-        )
-        is_whole = len(self.rows) == len(self.smoother.X)
-        return ChosenKernel(None, float(trail.strengths[at]), search, [trail], is_whole)
+    def choice(self) -> KernelChoice:
+        """What was tried and chosen, for `unseen`."""
+        path = self._path()
+        at = best_of(path.unseen, path.standard_errors, self.select)
+        values, n = {"bandwidth": path.strengths}, len(self.smoother.X)
+        search = search_of([path], [None], (0, at), values, n, METRIC)
+        return KernelChoice(None, float(path.strengths[at]), search, [path], len(self.rows) == n)
 
 
 class LocalFit(Refittable):

@@ -22,7 +22,7 @@ from ...kernels import KERNEL_INSTANCE
 from ...losses import Logistic, Softmax
 from ...penalties import L2
 from ...problem import EXACT, NYSTROEM, Distinct, factor
-from ...unseen import LOO, Fitted, Search
+from ...unseen import LOO, Fitted
 from ..linear import (
     KERNEL_CONSTRAINTS,
     SELECT,
@@ -36,7 +36,7 @@ from ..linear import (
     follow,
     tune,
 )
-from .tuning import explore
+from .tuning import explore, search_of
 
 Array = np.ndarray
 
@@ -290,8 +290,11 @@ def tune_scale(model: Any, data: Training, callback: Any) -> PathChoice:
         values = model._unchosen(status).values
         return PathChoice(values, status=status)
     gamma = max(reached, key=lambda g: np.nanmax(_path(found[g]).unseen))
-    winner = found[gamma]
-    values = {**winner.values, "gamma": gamma}
+    winner, gammas = found[gamma], sorted(reached)
+    values, paths = {**winner.values, "gamma": gamma}, [_path(found[g]) for g in gammas]
+    strengths = {"C": 1 / np.concatenate([path.strengths for path in paths])}
+    at = gammas.index(gamma), winner.winner
+    search = search_of(paths, gammas, at, strengths, len(paths[0].rows), METRIC)
     return replace(
         winner,
         values={name: values[name] for name in model._tuned()},
@@ -299,7 +302,7 @@ def tune_scale(model: Any, data: Training, callback: Any) -> PathChoice:
         paths=[_path(found[g]) for g in reached],
         on=reached.index(gamma),
         status=status,
-        extra={"search_": _search(found, reached, gamma)},
+        extra={"search_": search},
     )
 
 
@@ -314,21 +317,3 @@ def _at_scale(model: Any, data: Training, callback: Any) -> PathChoice:
 
 def _path(choice: PathChoice) -> ScoredPath:
     return choice.paths[0]
-
-
-def _search(found: dict[float, PathChoice], reached: list[float], gamma: float) -> Search:
-    gammas = sorted(reached)
-    paths = [_path(found[g]) for g in gammas]
-    sizes = [len(path.strengths) for path in paths]
-    at = gammas.index(gamma)
-    return Search(
-        values={
-            "C": 1 / np.concatenate([path.strengths for path in paths]),
-            "gamma": np.repeat(gammas, sizes),
-        },
-        unseen=np.concatenate([path.unseen for path in paths]),
-        standard_errors=np.concatenate([path.standard_errors for path in paths]),
-        rows=np.full(sum(sizes), len(paths[0].rows)),
-        chosen=sum(sizes[:at]) + found[gamma].winner,
-        metric=METRIC,
-    )

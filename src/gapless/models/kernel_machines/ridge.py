@@ -31,7 +31,7 @@ from .least_squares import Coefficients, KernelSquares
 from .leave_one_out import ConstantFit, KernelFit, base_rows, solve_each
 from .ridge_on_features import EXACT_ROWS, RidgeOnFeatures
 from .rows import Merged, check_square
-from .tuning import ChosenKernel, choose, corrected, default_strengths
+from .tuning import KernelChoice, choose, default_strengths
 
 
 class KernelRidge(KernelRegressor):
@@ -221,7 +221,7 @@ class KernelRidge(KernelRegressor):
         squares = rows.squares(self._kernel(data, rows), self.fit_intercept)
         kind = chosen_kind(self.approximation, squares.n, EXACT_ROWS)
         strengths, began = self._strengths(squares), time.monotonic()
-        choice: ChosenKernel | None = None
+        choice: KernelChoice | None = None
         status, found = "solved", squares.null()
         with single_blas(), watch(self, data.X, data.y) as callback:
             try:
@@ -248,7 +248,7 @@ class KernelRidge(KernelRegressor):
         learned |= self._chosen(choice, strengths, squares.kernel)
         # The scores of a search are those of its models, not of one whose time was up.
         is_chosen = choice is not None and status == "solved"
-        learned["_choice"] = (choice, rows) if is_chosen else None
+        learned["_choice"] = replace(choice, rows=rows) if choice and is_chosen else None
         self._keep(learned, data)
         if status == "interrupted":
             raise KeyboardInterrupt
@@ -313,7 +313,7 @@ class KernelRidge(KernelRegressor):
             if isinstance(getattr(self, name), str) and getattr(self, name) == LOO
         )
 
-    def _choose(self, squares: KernelSquares, strengths: Array, callback) -> ChosenKernel | None:
+    def _choose(self, squares: KernelSquares, strengths: Array, callback) -> KernelChoice | None:
         """Choose the tuned parameters; None where there are none."""
         tuned = self._tuned()
         if not tuned:
@@ -340,7 +340,7 @@ class KernelRidge(KernelRegressor):
             after_scale,
         )
 
-    def _chosen(self, choice: ChosenKernel | None, strengths: Array, kernel: Any) -> dict[str, Any]:
+    def _chosen(self, choice: KernelChoice | None, strengths: Array, kernel: Any) -> dict[str, Any]:
         """The attributes that tell what was chosen; defaults where time ran out before."""
         found: dict[str, Any] = {}
         tuned = self._tuned()
@@ -463,10 +463,6 @@ class KernelRidge(KernelRegressor):
             self.fit_intercept,
             Coefficients(c, b, c),
         )
-
-    def _corrected(self, fitted, plain):
-        choice = vars(self).pop("_choice", None)
-        return plain if choice is None else corrected(self, *choice, plain)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ decomposition, Applied Numerical Mathematics 62.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,12 +31,10 @@ from ..._ground.lapack import call_lapack, eigh, pstrf
 from ..._ground.threads import single_blas
 from ...unseen import (
     Choice,
-    Generalization,
     Judge,
     Search,
     best_of,
     drawn,
-    uncorrected,
 )
 from .least_squares import Array, KernelSquares
 from .rows import Merged
@@ -61,18 +59,40 @@ STRENGTHS, DECADES = 75, 10
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenKernel:
+class KernelChoice:
     """What was chosen and what was tried.
 
-    `trails` are those of the models in `search`, one for each scale, and `is_whole` tells whether
-    they were fitted to all rows and have predictions for all.
+    `paths` are those of the models in `search`, one for each scale, and `is_whole` tells whether
+    they were fitted to all rows and have predictions for all. `rows` are those rows, where the
+    score of the winner is to be corrected.
     """
 
     kernel: Any
     strength: float
     search: Search
-    trails: list[Trail]
+    paths: list[HeldOutPath]
     is_whole: bool
+    rows: Merged | None = None
+
+    def scored(self, model: Any, fitted: Any) -> Choice | None:
+        """The choice with the scores of all units, for `unseen`; None of a sample."""
+        rows = self.rows
+        if rows is None or not self.is_whole:
+            return None
+        y, weights, units = rows.data.y[rows.first], rows.weights, rows.units
+        judge = Judge(model, y, weights)
+        z = np.concatenate([path.z for path in self.paths], axis=1)[units.inverse]
+        # R², by which regressors are judged, is a mean over rows.
+        shown = np.stack([np.asarray(judge.of_rows(z[:, k])) for k in range(z.shape[1])], axis=1)
+        by = -np.mean((z - y.reshape(len(y), 1, -1)) ** 2, axis=2)
+        return Choice(
+            self.search,
+            units.means(shown, weights),
+            units.means(by, weights),
+            units.weights,
+            within=1.0 if model.select == "1se" else 0.0,
+            families=np.repeat(range(len(self.paths)), [len(p.strengths) for p in self.paths]),
+        )
 
 
 def choose(
@@ -81,7 +101,7 @@ def choose(
     strengths: Callable[[KernelSquares], Array],
     select: str,
     callback: Callable[[float], bool],
-) -> ChosenKernel:
+) -> KernelChoice:
     """Choose the strength and, if `scale` is given, the scale γ of the kernel.
 
     Parameters
@@ -99,33 +119,33 @@ def choose(
     """
     if scale is None:
         part = _sample(squares, MOST_FOR_STRENGTHS)
-        trails = {None: follow(part, strengths(part))}
-        return _chosen(squares, part, {None: squares.kernel}, trails, select)
+        paths = {None: follow(part, strengths(part))}
+        return _chosen(squares, part, {None: squares.kernel}, paths, select)
     part = _sample(squares, MOST_FOR_SCALES)
-    trails, kernels = _scales(part, scale, strengths, callback)
-    gamma = max(trails, key=lambda g: np.nanmax(trails[g].unseen))
+    paths, kernels = _scales(part, scale, strengths, callback)
+    gamma = max(paths, key=lambda g: np.nanmax(paths[g].unseen))
     if part is squares or squares.n > MOST_FOR_STRENGTHS:
-        return _chosen(squares, part, kernels, trails, select)
+        return _chosen(squares, part, kernels, paths, select)
     whole = replace(squares, kernel=kernels[gamma])
     return _chosen(squares, whole, kernels, {gamma: follow(whole, strengths(whole))}, select)
 
 
 def _scales(
     squares: KernelSquares, scale, strengths, callback
-) -> tuple[dict[Any, Trail], dict[Any, Any]]:
-    """Trails by γ, coarse first and then finer around the best."""
-    base, trails, kernels = float(squares.kernel.gamma), {}, {}
+) -> tuple[dict[Any, HeldOutPath], dict[Any, Any]]:
+    """Paths by γ, coarse first and then finer around the best."""
+    base, paths, kernels = float(squares.kernel.gamma), {}, {}
 
     def look(power: float) -> float | None:
         gamma = base * 4.0**power
         kernels[gamma] = scale(gamma)
         part = replace(squares, kernel=kernels[gamma])
-        trails[gamma] = follow(part, strengths(part))
-        score = float(np.nanmax(trails[gamma].unseen))
+        paths[gamma] = follow(part, strengths(part))
+        score = float(np.nanmax(paths[gamma].unseen))
         return None if callback(score) else score
 
     explore(look, HALVINGS)
-    return trails, kernels
+    return paths, kernels
 
 
 def _sample(squares: KernelSquares, most: int) -> KernelSquares:
@@ -144,51 +164,43 @@ def _sample(squares: KernelSquares, most: int) -> KernelSquares:
 
 
 def _chosen(
-    squares: KernelSquares, part: KernelSquares, kernels: dict, trails: dict, select: str
-) -> ChosenKernel:
-    """The winner among all models of the trails."""
-    gammas = sorted(trails, key=lambda g: 0.0 if g is None else g)
-    ordered = [trails[gamma] for gamma in gammas]
+    squares: KernelSquares, part: KernelSquares, kernels: dict, paths: dict, select: str
+) -> KernelChoice:
+    """The winner among all models of the paths."""
+    gammas = sorted(paths, key=lambda g: 0.0 if g is None else g)
+    ordered = [paths[gamma] for gamma in gammas]
     best = max(range(len(ordered)), key=lambda k: np.nanmax(ordered[k].unseen))
-    trail = ordered[best]
-    at = best_of(trail.unseen, trail.standard_errors, select)
-    sizes = [len(t.strengths) for t in ordered]
-    values = {"alpha": np.concatenate([t.strengths for t in ordered]) - squares.kernel.noise}
+    path = ordered[best]
+    at = best_of(path.unseen, path.standard_errors, select)
+    values = {"alpha": np.concatenate([p.strengths for p in ordered]) - squares.kernel.noise}
+    search = search_of(ordered, gammas, (best, at), values, part.n, METRIC)
+    kernel, strength = kernels[gammas[best]], float(path.strengths[at])
+    return KernelChoice(kernel, strength, search, ordered, part.n == squares.n)
+
+
+def search_of(
+    paths: Sequence[Any],
+    gammas: Sequence[Any],
+    chosen: tuple[int, int],
+    values: dict[str, Array],
+    rows: int,
+    metric: str,
+) -> Search:
+    """All models of several paths, one for each γ, or one path without; chosen is (path, model).
+
+    A path has `strengths`, `unseen` and `standard_errors`; `values` are those of its strengths.
+    """
+    sizes = [len(path.strengths) for path in paths]
     if gammas[0] is not None:
-        values["gamma"] = np.repeat(gammas, sizes)
-    search = Search(
+        values = values | {"gamma": np.repeat(gammas, sizes)}
+    return Search(
         values=values,
-        unseen=np.concatenate([t.unseen for t in ordered]),
-        standard_errors=np.concatenate([t.standard_errors for t in ordered]),
-        rows=np.full(sum(sizes), part.n),
-        chosen=sum(sizes[:best]) + at,
-        metric=METRIC,
+        unseen=np.concatenate([path.unseen for path in paths]),
+        standard_errors=np.concatenate([path.standard_errors for path in paths]),
+        rows=np.full(sum(sizes), rows),
+        chosen=sum(sizes[: chosen[0]]) + chosen[1],
+        metric=metric,
     )
-    kernel, strength = kernels[gammas[best]], float(trail.strengths[at])
-    return ChosenKernel(kernel, strength, search, ordered, part.n == squares.n)
-
-
-def corrected(
-    model: Any, choice: ChosenKernel, rows: Merged, plain: Generalization
-) -> Generalization:
-    """What the tuned model scores on unseen rows, corrected for having been chosen."""
-    if plain.kind == "unknown" or not choice.is_whole:
-        return uncorrected(plain, model._tuned())
-    y, weights, units = rows.data.y[rows.first], rows.weights, rows.units
-    judge = Judge(model, y, weights)
-    z = np.concatenate([trail.z for trail in choice.trails], axis=1)[units.inverse]
-    # R², by which regressors are judged, is a mean over rows.
-    shown = np.stack([np.asarray(judge.of_rows(z[:, k])) for k in range(z.shape[1])], axis=1)
-    by = -np.mean((z - y.reshape(len(y), 1, -1)) ** 2, axis=2)
-    scored = Choice(
-        choice.search,
-        units.means(shown, weights),
-        units.means(by, weights),
-        units.weights,
-        within=1.0 if model.select == "1se" else 0.0,
-        families=np.repeat(range(len(choice.trails)), [len(t.strengths) for t in choice.trails]),
-    )
-    return scored.corrected(plain)
 
 
 def explore(look: Callable[[float], float | None], halvings: int) -> None:
@@ -230,7 +242,7 @@ def default_strengths(squares: KernelSquares) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Trail:
+class HeldOutPath:
     """Held-out predictions along strengths that fall.
 
     Parameters
@@ -251,7 +263,7 @@ class Trail:
     @classmethod
     def of(
         cls, strengths: Array, z: Array, y: Array, weights: Array, within: Array | float = 0.0
-    ) -> Trail:
+    ) -> HeldOutPath:
         """With the scores of the predictions z of targets y (n, K), or of rows around them."""
         of_rows = np.mean((z - y[:, None, :]) ** 2, axis=2) + np.reshape(within, (-1, 1))
         shares = weights / weights.sum()
@@ -263,31 +275,31 @@ class Trail:
         return cls(strengths, z, -means, spread * np.sqrt(len(y) / max(len(y) - 1, 1)))
 
 
-def follow(squares: KernelSquares, strengths: Array) -> Trail:
+def follow(squares: KernelSquares, strengths: Array) -> HeldOutPath:
     """All strengths; in float32 where that decides, else in float64."""
     if squares.n > SMALL:
         K = _scaled_gram(squares, np.float32)
         weakest = RESOLVED * _largest(K)
         seen = strengths >= weakest
         if np.any(seen) and weakest > 0:
-            trail = _in_float32(squares, K, strengths[seen], LEFT_OUT * weakest)
-            best = int(np.argmax(trail.unseen))
-            if seen.all() or best < len(trail.strengths) - 1:
-                return trail
+            path = _in_float32(squares, K, strengths[seen], LEFT_OUT * weakest)
+            best = int(np.argmax(path.unseen))
+            if seen.all() or best < len(path.strengths) - 1:
+                return path
         del K
     return _held_out(squares, *_eigen(_scaled_gram(squares, np.float64)), strengths)
 
 
-def _in_float32(squares: KernelSquares, K: Array, strengths: Array, left_out: float) -> Trail:
+def _in_float32(squares: KernelSquares, K: Array, strengths: Array, left_out: float) -> HeldOutPath:
     """By a factor of low rank, as long as it is good enough for the best strength."""
     for _ in range(2):
         spectrum = _low_rank(K, left_out)
         if spectrum is None:
             break
-        trail = _held_out(squares, *spectrum, strengths)
-        best = float(strengths[np.argmax(trail.unseen)])
+        path = _held_out(squares, *spectrum, strengths)
+        best = float(strengths[np.argmax(path.unseen)])
         if left_out <= OF_BEST * best:
-            return trail
+            return path
         left_out = 0.3 * OF_BEST * best
     return _held_out(squares, *_eigen(K), strengths)
 
@@ -336,7 +348,9 @@ def _low_rank(K: Array, left_out: float) -> tuple[Array, Array] | None:
     return values[keep], Design(L).times(np.ascontiguousarray(right))
 
 
-def _held_out(squares: KernelSquares, values: Array, vectors: Array, strengths: Array) -> Trail:
+def _held_out(
+    squares: KernelSquares, values: Array, vectors: Array, strengths: Array
+) -> HeldOutPath:
     check()
     root = np.sqrt(squares.weights)[:, None]
     y = root * squares.y
@@ -358,7 +372,7 @@ def _held_out(squares: KernelSquares, values: Array, vectors: Array, strengths: 
     if squares.fit_bias:
         pull, own = _off_bias(pull, own, root[:, 0])
     z = squares.y[:, None, :] - pull / own[:, :, None] / root[:, :, None]
-    return Trail.of(strengths, z, squares.y, squares.weights, squares.within)
+    return HeldOutPath.of(strengths, z, squares.y, squares.weights, squares.within)
 
 
 def _off_bias(pull: Array, own: Array, root: Array) -> tuple[Array, Array]:

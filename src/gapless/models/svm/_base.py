@@ -31,7 +31,7 @@ from ..._ground.validation import LARGEST, Training, is_same, read_rows
 from ...certificates import CURE, Certificate
 from ...kernels import KERNEL_INSTANCE, Kernel
 from ...problem import KernelMatrix
-from ...unseen import JUDGED, Generalization, Remembering, take_over
+from ...unseen import JUDGED, LOO, Remembering, take_over
 from ..linear import dense
 from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
@@ -39,8 +39,8 @@ from .multiclass import Arrangement, Single, blocks_of
 from .objectives import BOUNDED, INACTIVE, ON_MARGIN, Objective, Point
 from .support_vectors import linear_coefficients, misfit, problem_scores, support_attributes
 from .training_rows import DistinctRows, compares_texts
-from .tuning import LOO, Choice, corrected, is_open, tune
-from .tuning_scores import Trials
+from .tuning import Tuned, is_open, tune
+from .tuning_scores import Candidates
 
 Array = np.ndarray
 
@@ -194,7 +194,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         """The parameters whose values the fit chooses."""
         return tuple(name for name in self._tunable if is_open(getattr(self, name)))
 
-    def _choose(self, data: Training, rows: DistinctRows) -> Choice | None:
+    def _choose(self, data: Training, rows: DistinctRows) -> Tuned | None:
         """Choose the tuned parameters, within half of the time; None where there are none."""
         if not self._tuned():
             return None
@@ -323,8 +323,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
     def _rebuilt(self, X, y, sample_weight) -> tuple[Training, DistinctRows, Machine, list[Solved]]:
         """The problems of the fit and their solution, from the data and what the model stores."""
-        check_is_fitted(self)
-        data = self._read(X, y, sample_weight, reset=False)
+        data = self._reread(X, y, sample_weight)
         self._check_same_data(data)
         rows = self._distinct(data)
         machine = self._as_fitted()._machine(data, rows, self.kernel_)
@@ -359,11 +358,6 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
                 "the model does not match these data: the support vectors of "
                 f"{type(self).__name__} are not rows of X; pass the training data."
             )
-        if data.classes is not None and not np.array_equal(data.classes, self.classes_):
-            raise ValueError(
-                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
-                f"with {self.classes_.tolist()}; pass the training data."
-            )
 
     def _warn_if_stopped(self, solved: list[Solved]) -> None:
         """Say that the gap is too large, and what would help."""
@@ -389,9 +383,9 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
             )
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
-    def _warn_if_untried(self, choice: Choice) -> None:
+    def _warn_if_untried(self, choice: Tuned) -> None:
         """Say that nothing was chosen, and what would help."""
-        if choice.trials:
+        if len(choice.search.unseen):
             return
         values = ", ".join(f"{name}={value:.3g}" for name, value in choice.values.items())
         warnings.warn(
@@ -427,9 +421,9 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
             has_classes=data.classes is not None,
         )
 
-    def _trials_type(self, machine: Machine) -> type[Trials]:
+    def _candidates_type(self, machine: Machine) -> type[Candidates]:
         """What tries such machines at many values of their parameters."""
-        return Trials
+        return Candidates
 
     def _fit_type(self, machine: Machine) -> type[MachineFit]:
         """What knows how such machines treat rows that they have not seen."""
@@ -438,14 +432,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     def _fitted_to(self, X, y, sample_weight=None) -> MachineFit:
         """The fit, rebuilt from its data, or an error if they are others."""
         data, rows, machine, solved = self._rebuilt(X, y, sample_weight)
-        found, expected = self._certificate(machine, solved, rows).primal, self.certificate_.primal
-        room = 1e-6 * (abs(expected) + self.certificate_.scale)
-        if np.isfinite(expected) and not abs(found - expected) <= room:
-            raise ValueError(
-                f"the model does not match these data: the objective is {found:.9g}, and was "
-                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
-                "coefficients have changed since. Fit again."
-            )
+        self._check_objective(self._certificate(machine, solved, rows).primal)
         return self._fitted(data, [one.point for one in solved], machine)
 
     def _calibration_rows(self, X: Any) -> Design:
@@ -457,10 +444,6 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
                 "texts; use rows of numbers."
             )
         return Design(X)
-
-    def _corrected(self, fitted: MachineFit, plain: Generalization) -> Generalization:
-        choice = self.__dict__.pop("_choice", None)
-        return plain if choice is None else corrected(choice, plain)
 
     # ---- predicting ------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ that ΦΦᵀ is that matrix it also is a linear problem, which the solvers of `g
 where all digits are wanted, or where features stand for the kernel. It is stored as one problem for
 each class: the multipliers θₖ of a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in
 the problem of its own class. No formula leaves out a row, but refits are fast from a solution
-nearby: in a search along C every fold begins where it was (`JointTrials`).
+nearby: in a search along C every fold begins where it was (`JointCandidates`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .machine import Machine, Solved
 from .multiclass import Part
 from .objectives import Judgement, Objective, Point, outside, status_of
 from .on_features import ROUNDS, FeatureMatrix
-from .tuning_scores import KEPT_BYTES, TOLERANCE, Trials
+from .tuning_scores import KEPT_BYTES, TOLERANCE, Candidates
 
 Array = np.ndarray
 
@@ -295,8 +295,8 @@ class _Folds:
         self.C = 0.0
 
 
-class JointTrials(Trials):
-    """The trials so far of machines that have one problem for all classes."""
+class JointCandidates(Candidates):
+    """The candidates so far that have one problem for all classes."""
 
     machine: JointMachine
 

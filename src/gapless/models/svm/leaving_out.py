@@ -2,7 +2,7 @@
 
 `span_losses` is a formula (src/core/kernels/span.hpp); `refit_without` leaves rows out for real,
 one x at a time; `descend` solves problems that have lost any rows. `Mates` knows which variables of
-a problem leave together. Called by `held_out` and `trials`.
+a problem leave together. Called by `held_out` and `tuning_scores`.
 """
 
 from __future__ import annotations

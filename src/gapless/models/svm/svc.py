@@ -20,7 +20,7 @@ from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_classification
 from ...unseen import Calibration, predict_set, sets_of
 from ._base import KEPT_ROWS, OPEN, SupportVectorMachine
-from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine, JointTrials
+from .all_in_one import HINGES, ClassHinge, JointCandidates, JointFit, JointMachine
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .objectives import HardMargin, Objective, SoftMargin
@@ -531,8 +531,12 @@ class SVC(WithApproximation, SupportVectorClassifier):
             machine.matrix, objective, machine.parts, machine.weights, machine.blocks
         )
 
-    def _trials_type(self, machine):
-        return JointTrials if isinstance(machine, JointMachine) else super()._trials_type(machine)
+    def _candidates_type(self, machine):
+        return (
+            JointCandidates
+            if isinstance(machine, JointMachine)
+            else super()._candidates_type(machine)
+        )
 
     def _fit_type(self, machine):
         return JointFit if isinstance(machine, JointMachine) else super()._fit_type(machine)

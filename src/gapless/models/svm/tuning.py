@@ -2,8 +2,7 @@
 
 Values that are given as a list are all tried. For those that are left open ("loo") the search looks
 at the neighbours of the best on a logarithmic grid, first far ones, by a sample of the rows, and
-then near ones, until none is better. Estimators call `tune` when a parameter is to be chosen, and
-`corrected` when they say what the chosen machine will score.
+then near ones, until none is better. Estimators call `tune` when a parameter is to be chosen.
 """
 
 from __future__ import annotations
@@ -17,19 +16,10 @@ import numpy as np
 
 from ..._ground.interrupt import TimeLimit
 from ...kernels import Kernel
-from ...unseen import (
-    LOO,
-    Generalization,
-    Search,
-    correct,
-    drawn,
-    mean_and_error,
-    sentence,
-    uncorrected,
-)
+from ...unseen import LOO, Choice, Search, best_of, drawn, mean_and_error
 from .objectives import spread
 from .training_rows import DistinctRows
-from .tuning_scores import Trial, Trials
+from .tuning_scores import Candidate, Candidates
 
 Array = np.ndarray
 
@@ -46,40 +36,26 @@ FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """The chosen values, and the trials among which they were found.
+class Tuned:
+    """What a search has chosen.
 
-    `trials` are on all x that were searched, with these `weights`, the simplest first where that
-    counts; `first` those of a first look. `ending` tells whether the search came to its end:
-    "optimal", "time_limit" or "interrupted".
+    `values` are those of the tuned parameters by name and `search` all that was tried. `choice` has
+    the scores of all x by each machine, None where fewer than two were tried. `ending` tells
+    whether the search came to its end: "optimal", "time_limit" or "interrupted".
     """
 
     values: dict[str, float]
-    first: list[Trial]
-    trials: list[Trial]
-    chosen: int
-    weights: Array
-    is_sampled: bool
-    within: float
-    metric: str
+    search: Search
+    choice: Choice | None
     ending: str
-
-    @property
-    def search(self) -> Search:
-        """All trials as plain data."""
-        tried = self.first + self.trials
-        return Search(
-            {name: np.array([trial.values[name] for trial in tried]) for name in self.values},
-            np.array([trial.unseen for trial in tried]),
-            np.array([trial.standard_error for trial in tried]),
-            np.array([len(trial.shown) for trial in tried]),
-            len(self.first) + self.chosen,
-            self.metric,
-        )
 
     def attributes(self) -> dict[str, Any]:
         """What the fitted estimator says of the choice."""
         return {f"{name}_": value for name, value in self.values.items()} | {"search_": self.search}
+
+    def scored(self, model: Any, fitted: Any) -> Choice | None:
+        """The choice with its scores, for `unseen`."""
+        return self.choice
 
 
 def is_open(value: Any) -> bool:
@@ -87,7 +63,7 @@ def is_open(value: Any) -> bool:
     return (isinstance(value, str) and value == LOO) or isinstance(value, list | tuple | np.ndarray)
 
 
-def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
+def tune(model: Any, data: Any, rows: DistinctRows) -> Tuned:
     """Choose the parameters `model._tuned()` of an estimator.
 
     Parameters
@@ -101,42 +77,69 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
 
     Returns
     -------
-    Choice
+    Tuned
         Where the time limit or Ctrl-C ended the search, the best of what was tried, or where that
         is nothing, the values with which it begins.
     """
     _check(model)
     part = _sample(data, rows, MOST_ROWS)
-    begin, trials = _first_values(model, data, part), _trials(model, data, part)
-    first = trials
+    begin, candidates = _first_values(model, data, part), _candidates(model, data, part)
+    first = candidates
     if begin and len(part.first) > 2 * FIRST_ROWS:
-        first = _trials(model, data, _sample(data, rows, FIRST_ROWS))
+        first = _candidates(model, data, _sample(data, rows, FIRST_ROWS))
     ending = "optimal"
     try:
         for values in _listed(model):
             near = _climb(first, values, begin, (0,) * len(begin), 2)
-            _climb(trials, values, begin, near, 1)
+            _climb(candidates, values, begin, near, 1)
     except (TimeLimit, KeyboardInterrupt) as stop:
         ending = "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
-        trials = trials if trials.found else first
-    tried = list(trials.found.values())
-    within = 1.0 if model.select == "1se" else 0.0
-    if within:
-        # The simplest first, since the first that is good enough is taken.
-        tried.sort(key=lambda trial: (trial.freedom, *trial.values.values()))
-    chosen = _winner(tried, trials.units.weights, within) if tried else 0
-    best = tried[chosen].values if tried else next(_listed(model)) | begin
-    return Choice(
-        {name: float(best[name]) for name in model._tuned()},
-        [] if first is trials else list(first.found.values()),
-        tried,
-        chosen,
-        trials.units.weights,
-        len(trials.y) < len(rows.first),
-        within,
-        "accuracy" if trials.has_classes else "R²",
-        ending,
+        candidates = candidates if candidates.found else first
+    looked_at = [] if first is candidates else list(first.found.values())
+    return _tuned(
+        model, candidates, looked_at, next(_listed(model)) | begin, len(rows.first), ending
     )
+
+
+def _tuned(
+    model: Any,
+    candidates: Candidates,
+    looked_at: list[Candidate],
+    begin: dict[str, float],
+    rows: int,
+    ending: str,
+) -> Tuned:
+    """The best of the candidates, or where the search began if there is none."""
+    tried, weights = list(candidates.found.values()), candidates.units.weights
+    if model.select == "1se":
+        # The simplest first, since the first that is good enough is taken.
+        tried.sort(key=lambda one: (one.freedom, *one.values.values()))
+    best, choice = begin, None
+    shown, by = (np.array([getattr(one, name) for one in tried]).T for name in ("shown", "by"))
+    chosen = best_of(*mean_and_error(by, weights), model.select) if tried else 0
+    seen = looked_at + tried
+    names = model._tuned()
+    search = Search(
+        {name: np.array([one.values[name] for one in seen]) for name in names},
+        np.array([one.unseen for one in seen]),
+        np.array([one.standard_error for one in seen]),
+        np.array([len(one.shown) for one in seen]),
+        len(looked_at) + chosen,
+        "accuracy" if candidates.has_classes else "R²",
+    )
+    if tried:
+        best = tried[chosen].values
+    if len(tried) > 1:
+        choice = Choice(
+            search,
+            shown,
+            by,
+            weights,
+            is_whole=len(candidates.y) == rows,
+            within=1.0 if model.select == "1se" else 0.0,
+            is_rough=True,
+        )
+    return Tuned({name: float(best[name]) for name in names}, search, choice, ending)
 
 
 def _check(model: Any) -> None:
@@ -183,12 +186,12 @@ def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
     )
 
 
-def _trials(model: Any, data: Any, rows: DistinctRows) -> Trials:
-    """No trials yet."""
+def _candidates(model: Any, data: Any, rows: DistinctRows) -> Candidates:
+    """None tried yet."""
     settled = dict.fromkeys(model._tuned(), 1.0)
     count = 1 if data.classes is None else len(data.classes)
     machine = model._at(**settled)._machine(data, rows)
-    return model._trials_type(machine)(
+    return model._candidates_type(machine)(
         machine,
         model._arrangement(count),
         data.y[rows.first],
@@ -236,16 +239,20 @@ Moves = tuple[int, ...]
 
 
 def _climb(
-    trials: Trials, values: dict[str, float], begin: dict[str, float], best: Moves, length: int
+    candidates: Candidates,
+    values: dict[str, float],
+    begin: dict[str, float],
+    best: Moves,
+    length: int,
 ) -> Moves:
     """Go from neighbour to better neighbour until none is better; where that is.
 
     Open parameters are so many moves from where they begin, the others have their values.
     """
 
-    def at(moves: Moves) -> Trial:
+    def at(moves: Moves) -> Candidate:
         opens = {name: of * FACTORS[name] ** (k / 2) for (name, of), k in zip(begin.items(), moves)}
-        return trials.at(values | opens)
+        return candidates.at(values | opens)
 
     while True:
         enough = at(best).merit + WORTH * at(best).standard_error
@@ -265,47 +272,3 @@ def _neighbours(moves: Moves, length: int, names: Iterable[str]) -> Iterator[Mov
         other = tuple(k + of.get(name, 0) for k, name in zip(moves, names))
         if all(abs(k) <= MOST_MOVES[name] for k, name in zip(other, names)):
             yield other
-
-
-def _winner(tried: list[Trial], weights: Array, within: float) -> int:
-    """The best, or the first that is within so many standard errors of it."""
-    merits = np.array([trial.merit for trial in tried])
-    best = int(np.argmax(merits))
-    error = mean_and_error(tried[best].by, weights)[1]
-    return int(np.argmax(merits >= merits[best] - within * error))
-
-
-# ---- the honest score ----------------------------------------------------------------------------
-
-
-def corrected(choice: Choice, plain: Generalization) -> Generalization:
-    """What the chosen machine scores on unseen rows, corrected for having been chosen.
-
-    `plain` is the estimate as if nobody had chosen it.
-    """
-    if plain.kind == "unknown" or len(choice.trials) < 2:
-        return uncorrected(plain, tuple(choice.values))
-    found = correct(
-        np.stack([trial.shown for trial in choice.trials], axis=1),
-        choice.weights,
-        choose_by=np.stack([trial.by for trial in choice.trials], axis=1),
-        within=choice.within,
-        chosen=choice.chosen,
-    )
-    optimism = max(found.optimism, 0.0)
-    unseen, error = plain.unseen - optimism, max(found.standard_error, plain.standard_error)
-    if choice.is_sampled:
-        # Of all rows, fewer are up to chance than of those that were searched.
-        error = plain.standard_error
-    method = f"{plain.method}, corrected for selection among {len(choice.trials)} models"
-    if choice.is_sampled:
-        method += f" on {len(choice.weights)} rows"
-    advice = f"selection had inflated it by {optimism:.2g}"
-    return replace(
-        plain,
-        unseen=unseen,
-        standard_error=error,
-        gap=plain.train - unseen,
-        method=method,
-        verdict=sentence(plain.kind, plain.metric, plain.train, unseen, error, advice),
-    )

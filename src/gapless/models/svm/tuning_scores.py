@@ -1,9 +1,9 @@
 """Machines at many values of their parameters, solved and held out side by side.
 
 `Batch` has all problems of a machine in one set of arrays, which the core moves in place: along C
-each begins where the last one ended. `Trials` asks for kernel matrices, each once, and scores what
-the machines say of rows that they have not seen, by the span rule, or by refits where these are
-few. Called by `tuning`.
+each begins where the last one ended. `Candidates` asks for kernel matrices, each once, and scores
+what the machines say of rows that they have not seen, by the span rule, or by refits where these
+are few. Called by `tuning`.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class Candidate:
     """Machines at one set of values, judged by rows that they have not seen.
 
     Attributes
@@ -201,8 +201,8 @@ class Trial:
     is_final: bool
 
 
-class Trials:
-    """The trials so far, and how to make another one.
+class Candidates:
+    """The candidates so far, and how to make another one.
 
     Parameters
     ----------
@@ -234,26 +234,26 @@ class Trials:
         self.kernel, self.X, self.blocks = machine.matrix.kernel, machine.matrix.X, machine.blocks
         self.arrangement, self.y, self.weights = arrangement, y, weights
         self.has_classes = has_classes
-        self.found: dict[tuple, Trial] = {}
+        self.found: dict[tuple, Candidate] = {}
         self._prepare(machine)
 
     def _prepare(self, machine: Machine) -> None:
-        """What all trials have in common."""
+        """What all candidates have in common."""
         self.batch = Batch(machine, self.of_x)
         # Where each variable's θ stands among those of all machines, as the model packs them.
         places = np.split(np.arange(1, len(self.batch.rows) + 1), self.batch.start[1:-1])
         self.layout = self.arrangement.pack(machine.blocks, places).astype(int)
         self.batches: dict[float | None, Batch] = {}
 
-    def at(self, values: dict[str, float]) -> Trial:
-        """The trial of these values of C, and where they are open of gamma and epsilon."""
+    def at(self, values: dict[str, float]) -> Candidate:
+        """The candidate of these values of C, and where they are open of gamma and epsilon."""
         C, gamma, epsilon = key = tuple(values.get(name) for name in ("C", "gamma", "epsilon"))
         if key not in self.found:
             same = next(
                 (
-                    trial
-                    for (smaller, *others), trial in self.found.items()
-                    if trial.is_final and smaller <= C and others == [gamma, epsilon]
+                    one
+                    for (smaller, *others), one in self.found.items()
+                    if one.is_final and smaller <= C and others == [gamma, epsilon]
                 ),
                 None,
             )
@@ -262,13 +262,13 @@ class Trials:
             )
         return self.found[key]
 
-    def _new(self, values: dict[str, float]) -> Trial:
+    def _new(self, values: dict[str, float]) -> Candidate:
         check()
         *scores, status = self._judged(values)
         shown, by = (self.units.means(of_rows, self.weights) for of_rows in scores)
         weights = self.units.weights
         unseen, error = mean_and_error(shown, weights)
-        return Trial(
+        return Candidate(
             dict(values),
             shown,
             by,
