@@ -26,6 +26,10 @@ CONTRACTS = [
     if "check_estimator(" in text
 ]
 
+# A class of ours and those it descends from; more is a hierarchy that was cut by length.
+MOST_CLASSES = 5
+DEEPER = {"SVC", "SVR", "ComplementNB"}
+
 every_estimator = pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)
 
 
@@ -98,4 +102,16 @@ def test_a_contract_holds_it(cls):
     assert is_held, (
         f"no contract tests {cls.__name__}: add it, in all forms of its objective, to the file of "
         "its family in tests/contracts, where `check_estimator` is called"
+    )
+
+
+@every_estimator
+def test_it_descends_from_few_classes(cls):
+    ours = [base.__name__ for base in cls.__mro__ if base.__module__.startswith("gapless")]
+    if cls.__name__ in DEEPER:
+        assert len(ours) > MOST_CLASSES, f"take {cls.__name__} off the list"
+        return
+    assert len(ours) <= MOST_CLASSES, (
+        f"{cls.__name__} descends from {len(ours)} classes of ours ({', '.join(ours)}); join those "
+        "of one idea, or use functions and objects in place of some"
     )

@@ -15,10 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
-from ..._ground.parts import OfParts
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training
-from ...kernels import KERNEL_INSTANCE
 from ...losses import Logistic, Softmax
 from ...penalties import L2
 from ...problem import EXACT, NYSTROEM, Distinct, factor
@@ -27,13 +25,13 @@ from ..linear import (
     KERNEL_CONSTRAINTS,
     SELECT,
     LinearClassifier,
-    LogisticOutputs,
     PathChoice,
     ScoredPath,
     WithKernel,
     classification_problems,
     fitted_of,
     follow,
+    logistic_loss,
     tune,
 )
 from .tuning import explore, search_of
@@ -49,7 +47,7 @@ HALVINGS = 1
 FEW_ROWS, MANY_ROWS, FEATURES, FEW_FEATURES, UNKNOWNS = 500, 10_000, 500, 256, 1500
 
 
-class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClassifier):
+class KernelLogisticRegression(WithKernel, LinearClassifier):
     """Logistic regression with a kernel; for more than two classes by softmax.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + 1/(2C) ‖f‖²  over functions f of the kernel's space, ℓ the
@@ -172,8 +170,6 @@ class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClass
         "path_": Unused(),
         "search_": Unused(),
     }
-    _families = KERNEL_INSTANCE
-
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
         **SELECT,
@@ -244,6 +240,13 @@ class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClass
 
     def _kernel(self):
         return kernels.by_name(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
+
+    def _loss_of_probabilities(self):
+        return logistic_loss(self)
 
     def _problems(self, data):
         loss = Logistic() if len(data.classes) == 2 else Softmax()

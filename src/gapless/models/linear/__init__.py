@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from .lasso import ElasticNet, Lasso
     from .lasso_cv import ElasticNetCV, LassoCV
     from .least_squares import LinearRegression
-    from .logistic import LogisticOutputs, LogisticRegression
+    from .logistic import LogisticRegression, logistic_loss
     from .logistic_cv import LogisticRegressionCV
     from .multi_task import MultiTaskLasso, MultiTaskLassoCV
     from .path import Path, ScoredPath
     from .path_choice import PathChoice
     from .path_following import follow
-    from .path_functions import enet_path, lasso_path
     from .problems import classification_problems, dense, unpack
     from .ridge import Ridge, RidgeClassifier
     from .ridge_cv import RidgeClassifierCV, RidgeCV
     from .risk import RiskClassifier, RiskRegressor
+    from .sparse_paths import enet_path, lasso_path
     from .support_vectors import LinearSVC, LinearSVR
     from .tasks import LinearClassifier
     from .tuning import fitted_of, tune

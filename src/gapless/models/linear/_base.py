@@ -106,6 +106,10 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     _treats_columns_alike: ClassVar[bool] = True
     # The parameter that sets the strength of the penalty, if it can be chosen by leave-one-out.
     _strength_name: ClassVar[str | None] = None
+    # Of a class that does nothing but choose, as RidgeCV: the estimator that it settles on, which
+    # says what is minimised, and the parameters whose values are chosen.
+    _plain: ClassVar[Any] = None
+    _chosen: ClassVar[tuple[str, ...]] = ("alpha",)
     _parameter_constraints: ClassVar[dict] = {
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -153,6 +157,9 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             problem.forget_products()
         learned["coef_"] = widened(learned["coef_"], narrow.columns, data.X.shape[1])
         if choice is not None:
+            if self._plain is not None:
+                # The last fit begins at the solution of the search, which took steps to find.
+                learned["n_iter_"] = max(learned["n_iter_"], 1)
             learned |= choice.attributes()
         learned["_training"], learned["_choice"] = (narrow, problems), choice
         learned["_calibration"] = None
@@ -199,12 +206,22 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _tuned(self) -> tuple[str, ...]:
         """The parameters whose values the fit chooses."""
+        if self._plain is not None:
+            return self._chosen
         ratio = getattr(self, "l1_ratio", None)
         is_open = {
             self._strength_name: _is_left_open(getattr(self, self._strength_name or "", None)),
             "l1_ratio": _is_left_open(ratio) or isinstance(ratio, list | tuple | np.ndarray),
         }
         return tuple(name for name, value in is_open.items() if name and value)
+
+    def _at(self, **values) -> Any:
+        """A copy with these values of its parameters, or the plain estimator with them."""
+        if self._plain is None:
+            return super()._at(**values)
+        shared = self._plain._get_param_names()
+        given = {name: getattr(self, name) for name in self._get_param_names() if name in shared}
+        return self._plain(**(given | {"select": "min"} | values))
 
     def _choose(self, data: Training, callback) -> PathChoice | None:
         """Choose the tuned parameters; None where there are none."""

@@ -1,8 +1,8 @@
-"""What the classes with "CV" in their name share: routing, folds, scorers, and what they settle on.
+"""What the classes with "CV" in their name share: routing, folds and scorers.
 
-They are in `ridge_cv`, `lasso_cv`, `multi_task` and `logistic_cv`. Each chooses from strengths of
-its own, by leave-one-out or by folds, and settles on a plain estimator (`_at`), which says what is
-minimised; fitting, certificates and generalisation are those of `_base`.
+They are in `ridge_cv`, `lasso_cv`, `multi_task` and `logistic_cv`. Each has the methods `fit` and
+`get_metadata_routing` of this file, chooses from strengths of its own, by leave-one-out or by
+folds, and settles on the estimator `_plain`, which says what is minimised; all else is in `_base`.
 
 Splitters of scikit-learn split as they always do. A number of folds, or none given, means
 scikit-learn's splitter over the distinct x that have a weight, in the order in which they first
@@ -15,21 +15,29 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_scalar
-from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled, process_routing
+from sklearn.utils._metadata_requests import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_method_params
 
 from ..._ground.design import Design
+from ..._ground.interrupt import TimeLimit
 from ..._ground.validation import Training
 from ...problem import Parameters, Problem
 from ...solvers import Station
 from ...unseen import Judge, best_of, by_appearance, left_together
+from ._base import LinearModel
 from .path import ScoredPath
 from .path_following import along, ridge_path
 from .problems import pack
@@ -41,72 +49,62 @@ Fold = tuple[Array, Array]
 SCORING = [StrOptions(set(get_scorer_names())), callable, None]
 
 
-class CrossValidated:
-    """What the classes below share: routed parameters, and the estimator that they settle on."""
+def fit(self, X, y, sample_weight=None, **params):
+    """Choose the strength, and fit the model.
 
-    _guide = "tuning"
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Training data; float32 stays float32, everything else becomes float64. Never written to.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Target values.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+    **params : dict
+        Further parameters for the splitter and the scorer, with metadata routing.
 
-    # The plain estimator, and the parameters whose values are chosen.
-    _plain: ClassVar[type]
-    _chosen: ClassVar[tuple[str, ...]] = ("alpha",)
-
-    def fit(self, X, y, sample_weight=None, **params):
-        """Choose the strength, and fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data; float32 stays float32, everything else becomes float64. Never written to.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-        **params : dict
-            Further parameters for the splitter and the scorer, with metadata routing.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
-            KeyboardInterrupt; an error leaves the estimator as it was.
-        """
-        _raise_for_params(params, self, "fit")
-        self._routed = self._route(sample_weight, params)
-        try:
-            return super().fit(X, y, sample_weight)
-        finally:
-            del self._routed
-
-    def _route(self, sample_weight, params) -> tuple[dict, dict]:
-        """What the splitter and the scorer are given."""
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if not _routing_enabled():
-            return {}, weights
-        routed = process_routing(self, "fit", **weights, **params)
-        scorer = routed.get("scorer", {"score": {}})
-        return routed.splitter.split, scorer["score"]
-
-    def _tuned(self):
-        return self._chosen
-
-    def _specifics(self, data, learned, solutions, certificates):
-        specifics = super()._specifics(data, learned, solutions, certificates)
-        # The last fit begins at the solution of the search, which took steps to find.
-        return specifics | {"n_iter_": max(specifics.get("n_iter_", learned["n_iter_"]), 1)}
-
-    def _at(self, **values):
-        shared = self._plain().get_params().keys() & self.get_params().keys()
-        given = {name: getattr(self, name) for name in shared}
-        return self._plain(**(given | {"select": "min"} | values))
-
-    def _settled(self):
-        values = {name: getattr(self, f"{name}_") for name in self._chosen}
-        return self._at(**{name: _first(value) for name, value in values.items()})
+    Returns
+    -------
+    self : object
+        The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
+        KeyboardInterrupt; an error leaves the estimator as it was.
+    """
+    _raise_for_params(params, self, "fit")
+    self._routed = _route(self, sample_weight, params)
+    try:
+        return LinearModel.fit(self, X, y, sample_weight)
+    finally:
+        del self._routed
 
 
-def _first(value):
-    """A number out of an array that repeats it for every class."""
-    return float(np.ravel(value)[0]) if np.size(value) else value
+def _route(model, sample_weight, params) -> tuple[dict, dict]:
+    """What the splitter and the scorer are given."""
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if not _routing_enabled():
+        return {}, weights
+    routed = process_routing(model, "fit", **weights, **params)
+    scorer = routed.get("scorer", {"score": {}})
+    return routed.splitter.split, scorer["score"]
+
+
+def get_metadata_routing(self):
+    """What is passed on to the splitter and the scorer.
+
+    Returns
+    -------
+    routing : MetadataRouter
+        As scikit-learn has it.
+    """
+    splitting = MethodMapping().add(caller="fit", callee="split")
+    splitter = None if isinstance(self.cv, str) else self.cv
+    router = MetadataRouter(owner=self).add_self_request(self)
+    router.add(splitter=splitter, method_mapping=splitting)
+    if hasattr(self, "_scorer"):
+        scoring = MethodMapping()
+        for caller in getattr(self, "_scoring_methods", ("fit",)):
+            scoring.add(caller=caller, callee="score")
+        router.add(scorer=self._scorer(), method_mapping=scoring)
+    return router
 
 
 def check_strengths(values: list, boundaries: str) -> Array:
@@ -220,7 +218,7 @@ def part_of(data: Training, rows: Array) -> Training:
 
 @dataclass(frozen=True, eq=False)
 class FoldPath:
-    """The models of one fold along strengths: problems, parameters, numbers of steps, gaps."""
+    """The models of some rows along strengths: problems, parameters, numbers of steps, gaps."""
 
     problems: list[Problem]
     parameters: list[list[Parameters]]
@@ -229,23 +227,70 @@ class FoldPath:
 
 
 def fold_path(model: Any, data: Training, strengths: Array, callback: Any) -> FoldPath:
-    """Models along strengths, the strongest first; `model` has a penalty of strength 1."""
+    """Models at strengths in the order given; `model` has a penalty of strength 1."""
     fitted = fitted_of(model, data)
     if is_ridge(fitted.problems):
-        trail = ridge_path(fitted.problems[0], np.asarray(strengths, dtype=float))
+        found = ridge_path(fitted.problems[0], strengths)
         steps = np.ones(len(strengths), dtype=int)
-        return FoldPath(fitted.problems, trail.parameters, steps, trail.gaps)
+        return FoldPath(fitted.problems, found.parameters, steps, found.gaps)
     if all(is_quadratic(problem) for problem in fitted.problems):
         # Newton's method doubles the digits with every step, so that many of them cost little.
         fitted = replace(fitted, tol=max(1e-6 * fitted.tol, 1e-13))
-    paths = zip(*(along(p, strengths, fitted, callback) for p in fitted.problems))
-    found: list[tuple[Station, ...]] = list(paths)
+    order = np.argsort(-strengths, kind="stable")
+    stations = zip(*(along(p, strengths[order], fitted, callback) for p in fitted.problems))
+    reached: list[tuple[Station, ...]] = list(stations)
+    if len(reached) < len(strengths):
+        raise TimeLimit
+    reached = [reached[place] for place in np.argsort(order)]
     return FoldPath(
         fitted.problems,
-        [[station.parameters for station in stations] for stations in found],
-        np.array([max(station.steps for station in stations) for stations in found]),
-        np.array([sum(station.gap for station in stations) for stations in found]),
+        [[station.parameters for station in each] for each in reached],
+        np.array([max(station.steps for station in each) for each in reached]),
+        np.array([sum(station.gap for station in each) for each in reached]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFolds:
+    """The models of each fold, their scores (folds, m), and their predictions of all test rows.
+
+    The predictions z are (n, m, K), None if a row that has a weight is in two tests, or in none.
+    """
+
+    paths: list[FoldPath]
+    scores: Array
+    z: Array | None
+
+    @property
+    def standard_errors(self) -> Array:
+        """Of the mean scores; nan of a single fold."""
+        return errors_over_folds(self.scores)
+
+
+def score_folds(
+    unit: Any, data: Training, strengths: Array, folds: list[Fold], scorer: Scorer, params: dict,
+    callback: Any = None,
+) -> ScoredFolds:  # fmt: skip
+    """Fit `unit`, whose penalty has strength 1, to each fold at all strengths, and score it."""
+    paths, scores, z = [], [], []
+    for train, test in folds:
+        part = part_of(data, train)
+        path = fold_path(unit, part, strengths, callback)
+        models = [fitted_twin(unit, part, path.problems, p) for p in path.parameters]
+        paths.append(path)
+        scores.append([scorer.score(model, data, test, params) for model in models])
+        held = [model._scores(data.X[test]).reshape(len(test), -1) for model in models]
+        z.append(np.stack(held, axis=1))
+    return ScoredFolds(paths, np.array(scores), all_rows(z, folds, data.weights))
+
+
+def errors_over_folds(scores: Array) -> Array:
+    """Standard errors of means over folds, from scores (folds, m); nan of a single fold."""
+    count = len(scores)
+    if count < 2:
+        return np.full(scores.shape[1], np.nan)
+    with np.errstate(over="ignore"):  # huge scores have squares beyond all floats
+        return np.std(scores, axis=0, ddof=1) / np.sqrt(count)
 
 
 class Scorer:

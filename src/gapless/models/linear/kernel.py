@@ -26,10 +26,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
+from ..._ground.parts import Family, get_params, set_params
 from ..._ground.stored import Declaration, Maybe, Numbers
 from ..._ground.validation import Training, read_rows
 from ...certificates import certify_all
-from ...kernels import Kernel
+from ...kernels import KERNEL_INSTANCE, Kernel
 from ...problem import (
     EXACT,
     FEATURES,
@@ -96,6 +97,10 @@ class WithKernel:
     dual_coef_: Array
     coef_: Array
     n_features_in_: int
+    # A kernel has parameters of its own, which can be set as kernel__gamma.
+    _families: ClassVar[dict[str, Family]] = KERNEL_INSTANCE
+    get_params = get_params
+    set_params = set_params
     _kernel_attributes: ClassVar[Declaration] = {
         **FEATURES,
         "X_fit_": Maybe(

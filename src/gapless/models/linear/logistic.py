@@ -7,12 +7,11 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.stored import Declaration, Unused
-from ...losses import Logistic, Softmax
+from ...losses import Logistic, Loss, Softmax
 from ...penalties import L1, L2, ElasticNet, NoPenalty
 from ...unseen import CV, LOO
 from ._base import SELECT
@@ -20,46 +19,7 @@ from .problems import classification_problems
 from .tasks import LinearClassifier
 
 
-class LogisticOutputs:
-    """Probabilities of classifiers with the logistic loss, or softmax for several classes."""
-
-    def _specifics(self, data, learned, solutions, certificates):
-        specifics = super()._specifics(data, learned, solutions, certificates)
-        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
-
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, in the order of `classes_`.
-        """
-        scores = self.decision_function(X)
-        return log_probabilities(Logistic() if scores.ndim == 1 else Softmax(), scores)
-
-
-class LogisticRegression(LogisticOutputs, LinearClassifier):
+class LogisticRegression(LinearClassifier):
     """Logistic regression, for two classes or, by softmax, for more.
 
     Minimises  C Σᵢ sᵢ log(1 + exp(−tᵢ(xᵢᵀw + b))) + ρ‖w‖₁ + ½(1−ρ)‖w‖²  with t = ±1; for more
@@ -327,6 +287,13 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
         loss = Logistic() if len(data.classes) == 2 else Softmax()
         return classification_problems(data, loss, self._penalty(), self.fit_intercept)
 
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
+
+    def _loss_of_probabilities(self):
+        return logistic_loss(self)
+
     def _formula(self) -> Formula:
         is_binary = len(self.classes_) <= 2
         bias, w = bias_term(self), "w" if is_binary else "W"
@@ -348,10 +315,6 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
         return float(chosen(self, "l1_ratio") or 0.0)
 
 
-def log_probabilities(loss, scores):
-    """Log-probabilities of the classes from scores (n,) or (n, K), made to sum to 1."""
-    if scores.ndim == 1 or loss.task == "multiclass":
-        return loss.log_probabilities(scores)
-    each = np.stack([loss.log_probabilities(column)[:, 1] for column in scores.T], axis=1)
-    each[np.isneginf(each).all(axis=1)] = 0.0  # no class has a chance: all the same
-    return each - logsumexp(each, axis=1, keepdims=True)
+def logistic_loss(model) -> Loss:
+    """The loss of a logistic regression: of two classes, or of more once a fit has seen them."""
+    return Softmax() if len(vars(model).get("classes_", ())) > 2 else Logistic()

@@ -11,8 +11,6 @@ import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.utils import metadata_routing
 from sklearn.utils._metadata_requests import (
-    MetadataRouter,
-    MethodMapping,
     _raise_for_params,
     _routing_enabled,
     process_routing,
@@ -20,20 +18,20 @@ from sklearn.utils._metadata_requests import (
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..._ground.about import Example, Examples
-from ..._ground.interrupt import TimeLimit
 from ..._ground.stored import Declaration, Unused
 from ...problem import Parameters
 from ...unseen import LOO
 from .cross_validated import (
     SCORING,
-    CrossValidated,
     Scorer,
-    all_rows,
     chosen,
+    fit,
     fitted_twin,
     fold_path,
     folds_of,
+    get_metadata_routing,
     part_of,
+    score_folds,
     scored_errors,
 )
 from .logistic import LogisticRegression
@@ -46,7 +44,7 @@ from .tuning import fitted_of
 Array = np.ndarray
 
 
-class LogisticRegressionCV(CrossValidated, LogisticRegression):
+class LogisticRegressionCV(LogisticRegression):
     """Logistic regression that chooses C, and its share of L1 penalty, by folds or leave-one-out.
 
     Minimises  C Σᵢ sᵢ log(1 + exp(−tᵢ(xᵢᵀw + b))) + ρ‖w‖₁ + ½(1−ρ)‖w‖²  with t = ±1; for more
@@ -170,8 +168,12 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     # As in scikit-learn: `score` takes weights by name, without a request of its own.
     __metadata_request__score: ClassVar[dict] = {"sample_weight": metadata_routing.UNUSED}
 
+    _guide = "tuning"
     _plain = LogisticRegression
     _chosen = ("C", "l1_ratio")
+    _scoring_methods = ("fit", "score")
+    fit = fit
+    get_metadata_routing = get_metadata_routing
     _stored: ClassVar[Declaration] = {
         **LogisticRegression._stored,
         "Cs_": Unused(),
@@ -268,23 +270,6 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             score_params = process_routing(self, "score", **score_params).scorer.score
         return self._scorer()(self, X, y, **score_params)
 
-    def get_metadata_routing(self):
-        """What is passed on to the scorer and the splitter.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            As scikit-learn has it.
-        """
-        splitting = MethodMapping().add(caller="fit", callee="split")
-        scoring = MethodMapping().add(caller="score", callee="score")
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(splitter=None if self.cv == LOO else self.cv, method_mapping=splitting)
-            .add(scorer=self._scorer(), method_mapping=scoring.add(caller="fit", callee="score"))
-        )
-
     def _scorer(self):
         default = "accuracy" if self.scoring in (None, "warn") else self.scoring
         return get_scorer(default)
@@ -367,106 +352,79 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
 
     def _choose(self, data, callback):
         Cs = np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else np.array(self.Cs)
-        Cs = np.asarray(Cs, dtype=float)
-        search = self._leave_one_out if self.cv == LOO else self._folds
-        trails, tables, ratios = search(data, Cs, callback)
-        status = trails[-1].status
+        Cs, ratios = np.asarray(Cs, dtype=float), self._ratios()
+        search = self._by_leave_one_out if self.cv == LOO else self._by_folds
+        units = [self._at(C=1.0, l1_ratio=float(ratio)) for ratio in ratios]
+        paths, tables = zip(*(search(unit, data, Cs, callback) for unit in units))
+        status = paths[-1].status
         scores = np.stack([table.scores for table in tables], axis=2)
         mean = np.mean(scores, axis=0)
         if not np.any(np.isfinite(mean)):
-            return PathChoice({"C": Cs[0], "l1_ratio": ratios[0]}, paths=trails, status=status)
+            return PathChoice({"C": Cs[0], "l1_ratio": ratios[0]}, paths=[*paths], status=status)
         at, k = np.unravel_index(np.nanargmax(mean), mean.shape)
-        trail = trails[k]
+        path = paths[k]
         if self.select == "1se":
-            at = chosen(trail, "1se")
+            at = chosen(path, "1se")
         values = {"C": float(Cs[at]), "l1_ratio": float(ratios[k])}
         by = None if self.scoring in (None, "warn") else self.scoring
         if by is None and self.cv != LOO:
             by = "accuracy"
-        path = trail.shown(Cs, int(at), by or SCORES["logistic"])
+        shown = path.shown(Cs, int(at), by or SCORES["logistic"])
         extra = self._attributes(data, Cs, tables, scores, values)
-        start = trail.parameters[at]
+        start = path.parameters[at]
         if not self.refit:
             start, extra, values = self._averaged(data, Cs, tables, scores, extra, ratios)
-            status, at = "averaged", -1  # no model of the trails
-        return PathChoice(values, start, path, trails, int(k), int(at), status, extra, by)
+            status, at = "averaged", -1  # no model of the paths
+        return PathChoice(values, start, shown, [*paths], int(k), int(at), status, extra, by)
 
-    def _leave_one_out(self, data, Cs, callback):
-        """One path of all rows for each share of L1, and its held-out scores."""
-        order, trails, tables = np.argsort(Cs, kind="stable"), [], []
-        for ratio in self._ratios():
-            unit = self._at(C=1.0, l1_ratio=float(ratio))
-            fitted = fitted_of(unit, data)
-            trail = follow(fitted, 1 / Cs[order], callback)
-            trail = _placed(trail, 1 / Cs, fitted.problems)
-            if self.scoring not in (None, "warn"):
-                trail = self._scored(data, unit, fitted, trail)
-            trails.append(trail)
-            coefs = _dof(fitted.problems, trail.parameters, self.fit_intercept)
-            steps = np.ones(len(Cs), dtype=int)
-            tables.append(Table(trail.unseen[None], coefs[None], steps[None]))
-        return trails, tables, self._ratios()
+    def _by_leave_one_out(self, unit, data, Cs, callback):
+        """One path of all rows for a share of L1, and its held-out scores."""
+        fitted = fitted_of(unit, data)
+        path = follow(fitted, 1 / np.sort(Cs), callback)
+        path = _placed(path, 1 / Cs, fitted.problems)
+        if self.scoring not in (None, "warn"):
+            path = self._scored(data, unit, fitted, path)
+        coefs = _dof(fitted.problems, path.parameters, self.fit_intercept)
+        steps = np.ones(len(Cs), dtype=int)
+        return path, Table(path.unseen[None], coefs[None], steps[None])
 
-    def _scored(self, data, unit, fitted, trail: ScoredPath) -> ScoredPath:
-        """The trail with the scores of held-out rows by the scorer."""
+    def _scored(self, data, unit, fitted, path: ScoredPath) -> ScoredPath:
+        """The path with the scores of held-out rows by the scorer."""
         twin = fitted_twin(unit, data, fitted.problems, [p.null for p in fitted.problems])
-        scorer, rows = Scorer(self.scoring, data.classes), trail.rows
-        part = replace(part_of(data, rows), sample_weight=trail.weights)
-        at, params = np.arange(len(rows)), {"sample_weight": trail.weights}
-        scores = np.full(len(trail.strengths), np.nan)
-        for k in np.flatnonzero(np.isfinite(trail.unseen)):
-            model = twin._standing_in(trail.z[:, k])
+        scorer, rows = Scorer(self.scoring, data.classes), path.rows
+        part = replace(part_of(data, rows), sample_weight=path.weights)
+        at, params = np.arange(len(rows)), {"sample_weight": path.weights}
+        scores = np.full(len(path.strengths), np.nan)
+        for k in np.flatnonzero(np.isfinite(path.unseen)):
+            model = twin._standing_in(path.z[:, k])
             scores[k] = scorer.score(model, part, at, params, X=at[:, None])
         errors = np.full(len(scores), np.nan)
         if self.select == "1se":
-            errors = scored_errors(twin, fitted, trail, self.scoring)
-        return replace(trail, unseen=scores, standard_errors=errors)
+            errors = scored_errors(twin, fitted, path, self.scoring)
+        return replace(path, unseen=scores, standard_errors=errors)
 
-    def _folds(self, data, Cs, callback):
-        """One path for each fold and share of L1, and one of all rows."""
-        folds = folds_of(self.cv, data, classifier=True, params=self._routed[0])
-        scorer = Scorer(
-            "accuracy" if self.scoring in (None, "warn") else self.scoring, data.classes
-        )
-        order, trails, tables = np.argsort(Cs, kind="stable"), [], []
-        for ratio in self._ratios():
-            unit = self._at(C=1.0, l1_ratio=float(ratio))
-            parts, z = [], []
-            for train, test in folds:
-                part = part_of(data, train)
-                path = fold_path(unit, part, 1 / Cs[order], callback)
-                if len(path.parameters) < len(Cs):
-                    raise TimeLimit
-                parameters = [path.parameters[i] for i in np.argsort(order)]
-                models = [fitted_twin(unit, part, path.problems, p) for p in parameters]
-                scores = [scorer.score(m, data, test, self._routed[1]) for m in models]
-                coefs = _dof(path.problems, parameters, self.fit_intercept)
-                parts.append((scores, coefs, path.steps[np.argsort(order)]))
-                held = [m._scores(data.X[test]).reshape(len(test), -1) for m in models]
-                z.append(np.stack(held, axis=1))
-            tables.append(Table(*(np.array(column) for column in zip(*parts))))
-            kept = all_rows(z, folds, data.weights)
-            trails.append(self._trail(unit, data, Cs, order, kept, tables[-1].scores, callback))
-        return trails, tables, self._ratios()
-
-    def _trail(self, unit, data, Cs, order, z, scores: Array, callback) -> ScoredPath:
-        """The models of all rows, with the scores of the folds."""
-        path = fold_path(unit, data, 1 / Cs[order], callback)
-        if len(path.parameters) < len(Cs):
-            raise TimeLimit
-        count = len(scores)
-        error = np.std(scores, axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(Cs))
-        return ScoredPath(
+    def _by_folds(self, unit, data, Cs, callback):
+        """One path for each fold and one of all rows, for a share of L1, with scores of folds."""
+        splitting, scoring = self._routed
+        folds = folds_of(self.cv, data, classifier=True, params=splitting)
+        by = "accuracy" if self.scoring in (None, "warn") else self.scoring
+        scorer = Scorer(by, data.classes)
+        found = score_folds(unit, data, 1 / Cs, folds, scorer, scoring, callback)
+        whole = fold_path(unit, data, 1 / Cs, callback)
+        coefs = [_dof(path.problems, path.parameters, self.fit_intercept) for path in found.paths]
+        steps = np.array([path.steps for path in found.paths])
+        path = ScoredPath(
             strengths=1 / Cs,
-            gaps=path.gaps[np.argsort(order)],
-            parameters=[path.parameters[i] for i in np.argsort(order)],
+            gaps=whole.gaps,
+            parameters=whole.parameters,
             rows=np.arange(len(data.y)),
             weights=data.weights,
-            z=z,
-            unseen=scores.mean(axis=0),
-            standard_errors=error,
-            method=f"{count}-fold",
+            z=found.z,
+            unseen=found.scores.mean(axis=0),
+            standard_errors=found.standard_errors,
+            method=f"{len(folds)}-fold",
         )
+        return path, Table(found.scores, np.array(coefs), steps)
 
     # ---- attributes as scikit-learn has them -----------------------------------------------------
 
@@ -537,31 +495,28 @@ def _dof(problems, parameters, fit_intercept: bool) -> Array:
     return np.array([np.column_stack([w, b]) if fit_intercept else w for w, b in packed])
 
 
-def _placed(trail: ScoredPath, strengths: Array, problems) -> ScoredPath:
-    """A trail in the order of the values that were asked for; nan for those not reached."""
+def _placed(path: ScoredPath, strengths: Array, problems) -> ScoredPath:
+    """A path in the order of the values that were asked for; nan for those not reached."""
     m = len(strengths)
     # The same value may have been asked for twice.
-    found, reached = np.nonzero(trail.strengths[:, None] == strengths)
+    found, reached = np.nonzero(path.strengths[:, None] == strengths)
     reached, first = np.unique(reached, return_index=True)
     found = found[first]
 
-    def spread(values: Array, fill: float) -> Array:
-        whole = np.full(m, fill)
-        whole[reached] = values[found]
+    def spread(values: Array, fill: float, axis: int = 0) -> Array:
+        whole = np.full((*values.shape[:axis], m, *values.shape[axis + 1 :]), fill)
+        whole[(slice(None),) * axis + (reached,)] = np.take(values, found, axis)
         return whole
 
     models = [[problem.null for problem in problems] for _ in range(m)]
-    z = None if trail.z is None else np.full((len(trail.rows), m, trail.z.shape[2]), np.nan)
     for k, i in zip(found, reached):
-        models[i] = trail.parameters[k]
-        if z is not None:
-            z[:, i] = trail.z[:, k]
+        models[i] = path.parameters[k]
     return replace(
-        trail,
+        path,
         strengths=strengths,
-        gaps=spread(trail.gaps, np.inf),
+        gaps=spread(path.gaps, np.inf),
         parameters=models,
-        z=z,
-        unseen=spread(trail.unseen, np.nan),
-        standard_errors=spread(trail.standard_errors, np.nan),
+        z=None if path.z is None else spread(path.z, np.nan, axis=1),
+        unseen=spread(path.unseen, np.nan),
+        standard_errors=spread(path.standard_errors, np.nan),
     )

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
+from ..._ground.stored import Declaration
 from ...losses import Squared
 from ...penalties import Group
+from .cross_validated import fit as fit_by_search
+from .cross_validated import get_metadata_routing
+from .lasso import NOT_ROUTED, SparseRegressor, fit
+from .lasso_cv import SEARCH, SEARCHED, choose, read
 from .problems import regression_problems
-from .sparse_base import PlainSparseRegressor
-from .sparse_search import SparseSearch
 
 
-class MultiTaskLasso(PlainSparseRegressor):
+class MultiTaskLasso(SparseRegressor):
     """Least squares for several targets that share their features.
 
     Minimises  (1/2S) Σᵢ sᵢ ‖yᵢ − Wᵀxᵢ − b‖² + α Σⱼ ‖Wⱼ‖₂,  Wⱼ the coefficients of feature j in all
@@ -95,6 +98,8 @@ class MultiTaskLasso(PlainSparseRegressor):
     """
 
     _examples: ClassVar[Examples] = (Example("digit_halves", {"alpha": 0.5}),)
+    __metadata_request__fit: ClassVar[dict] = NOT_ROUTED
+    fit = fit
 
     _flattens_one_column = False
 
@@ -142,7 +147,7 @@ class MultiTaskLasso(PlainSparseRegressor):
         return squares_and_rows(self)
 
 
-class MultiTaskLassoCV(SparseSearch):
+class MultiTaskLassoCV(SparseRegressor):
     """Lasso for several targets that share their features, with a strength chosen by folds.
 
     Minimises  (1/2S) Σᵢ sᵢ ‖yᵢ − Wᵀxᵢ − b‖² + α Σⱼ ‖Wⱼ‖₂  for the α with the smallest mean squared
@@ -229,8 +234,15 @@ class MultiTaskLassoCV(SparseSearch):
 
     _examples: ClassVar[Examples] = (Example("linnerud", {"alphas": 10}),)
 
+    _guide = "tuning"
     _plain = MultiTaskLasso
     _flattens_one_column = False
+    _stored: ClassVar[Declaration] = SEARCHED
+    _parameter_constraints: ClassVar[dict] = SEARCH
+    fit = fit_by_search
+    get_metadata_routing = get_metadata_routing
+    _read = read
+    _choose = choose
 
     def __init__(
         self,

@@ -9,29 +9,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring, get_scorer
-from sklearn.utils._metadata_requests import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-)
+from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula
 from ..._ground.stored import Declaration, Unused
+from ..._ground.validation import Training
 from ...problem import Parameters
 from ._base import SELECT
 from .cross_validated import (
     SCORING,
-    CrossValidated,
     Scorer,
-    all_rows,
     check_strengths,
     chosen,
+    fit,
     fitted_twin,
-    fold_path,
     folds_of,
-    part_of,
+    get_metadata_routing,
+    score_folds,
     scored_errors,
 )
 from .path import SCORES, ScoredPath
@@ -44,175 +41,137 @@ from .tuning import fitted_of
 Array = np.ndarray
 
 
-class RidgeSearch(CrossValidated):
-    """Base of RidgeCV and RidgeClassifierCV: exact leave-one-out, or folds with `cv`."""
+SEARCH: dict = {
+    **SELECT,
+    "alphas": ["array-like", Interval(Real, 0, None, closed="neither")],
+    "scoring": SCORING,
+    "cv": ["cv_object"],
+    "store_cv_results": ["boolean"],
+}
 
-    _parameter_constraints: ClassVar[dict] = {
-        **SELECT,
-        "alphas": ["array-like", Interval(Real, 0, None, closed="neither")],
-        "scoring": SCORING,
-        "cv": ["cv_object"],
-        "store_cv_results": ["boolean"],
-    }
-    # The score of folds where none is asked for.
-    _default_scoring: ClassVar[str]
-    _is_classifier: ClassVar[bool]
-    alphas: Any
-    scoring: Any
-    select: str
-    cv: Any
-    store_cv_results: bool
 
-    def _settled(self):
-        return self._at(alpha=self.alpha_)
+def _scorer(self):
+    """The scorer, or the default one of the class, which then takes weights."""
+    if _routing_enabled() and self.scoring is None:
+        return get_scorer(self._default_scoring).set_score_request(sample_weight=True)
+    return check_scoring(self, self.scoring, allow_none=True)
 
-    def get_metadata_routing(self):
-        """What is passed on to the scorer and the splitter.
 
-        Returns
-        -------
-        routing : MetadataRouter
-            As scikit-learn has it.
-        """
-        scoring = MethodMapping().add(caller="fit", callee="score")
-        splitting = MethodMapping().add(caller="fit", callee="split")
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(scorer=self._scorer(), method_mapping=scoring)
-            .add(splitter=self.cv, method_mapping=splitting)
-        )
+def _check_parameters(self):
+    """Refuse what needs leave-one-out where folds are given."""
+    if self.cv is not None:
+        for name in ("store_cv_results", "alpha_per_target"):
+            if getattr(self, name, False):
+                raise ValueError(f"cv!=None and {name}=True are incompatible; leave one out.")
 
-    def _scorer(self):
-        """The scorer, or the default one of the class, which then takes weights."""
-        if _routing_enabled() and self.scoring is None:
-            return get_scorer(self._default_scoring).set_score_request(sample_weight=True)
-        return check_scoring(self, self.scoring, allow_none=True)
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        if self.cv is not None:
-            for name in ("store_cv_results", "alpha_per_target"):
-                if getattr(self, name, False):
-                    raise ValueError(f"cv!=None and {name}=True are incompatible; leave one out.")
+def _choose(self, data, callback):
+    """The best of `alphas` by exact leave-one-out, or by folds with `cv`."""
+    return RidgeSearch(self, data).choice()
 
-    def _strengths(self) -> Array:
-        """The alphas to try, in the order in which they were given."""
-        given = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
-        return check_strengths(given, "neither" if self.cv is None else "left")
 
-    def _read(self, X, y, sample_weight, *, reset=True):
-        if reset and getattr(self, "gcv_mode", None) == "svd" and sp.issparse(X):
-            warnings.warn(
-                "The 'svd' mode is not supported for sparse X, and an error in scikit-learn 1.11; "
-                "leave gcv_mode out.",
-                FutureWarning,
-                stacklevel=5,
-            )
-        return super()._read(X, y, sample_weight, reset=reset)
+class RidgeSearch:
+    """What RidgeCV or RidgeClassifierCV tries on its data."""
 
-    def _choose(self, data, callback):
-        alphas = self._strengths()
-        trail = (self._by_leave_one_out if self.cv is None else self._by_folds)(data, alphas)
-        at = chosen(trail, self.select)
-        extra: dict[str, Any] = {"best_score_": float(trail.unseen[at])}
+    def __init__(self, model: Any, data: Training):
+        self.model, self.data, self.unit = model, data, model._at(alpha=1.0)
+        given = [model.alphas] if np.ndim(model.alphas) == 0 else list(model.alphas)
+        # In the order in which they were given.
+        self.alphas = check_strengths(given, "neither" if model.cv is None else "left")
+        self.is_per_target = getattr(model, "alpha_per_target", False)
+
+    def choice(self) -> PathChoice:
+        """The best strength, or the best for each target."""
+        model, alphas = self.model, self.alphas
+        path = self._by_leave_one_out() if model.cv is None else self._by_folds()
+        at = chosen(path, model.select)
+        extra: dict[str, Any] = {"best_score_": float(path.unseen[at])}
         alpha: Any = float(alphas[at])
-        start = trail.parameters[at]
-        if getattr(self, "alpha_per_target", False) and data.y.ndim == 2:
-            alpha, extra["best_score_"], start = self._per_target(data, trail)
-        if self.store_cv_results:
-            extra["cv_results_"] = self._results(data, trail)
+        start = path.parameters[at]
+        if self.is_per_target and self.data.y.ndim == 2:
+            alpha, extra["best_score_"], start = self._per_target(path)
+        if model.store_cv_results:
+            extra["cv_results_"] = self._results(path)
         winner = at if np.ndim(alpha) == 0 else -1
-        by = self.scoring or (None if self.cv is None else self._default_scoring)
-        path = trail.shown(alphas, at, by or SCORES["squared"])
+        by = model.scoring or (None if model.cv is None else model._default_scoring)
+        shown = path.shown(alphas, at, by or SCORES["squared"])
         return PathChoice(
-            {"alpha": alpha}, start, path, [trail], 0, winner, extra=extra, scoring=by
+            {"alpha": alpha}, start, shown, [path], 0, winner, extra=extra, scoring=by
         )
 
-    def _by_leave_one_out(self, data, alphas) -> ScoredPath:
+    def _by_leave_one_out(self) -> ScoredPath:
         """Exact held-out predictions for all strengths, scored by the scorer if there is one."""
-        problem = self._at(alpha=1.0)._problems(data)[0]
-        keep = self.scoring is not None or self.store_cv_results
-        keep = keep or getattr(self, "alpha_per_target", False)
-        trail = ridge_path(problem, alphas, keep=keep)
-        if self.scoring is None:
-            return trail
-        scorer, twin = Scorer(self.scoring, data.classes), self._twin(data)
-        params, rows = self._routed[1], np.arange(problem.n)
-        unseen = [
-            scorer.score(twin._standing_in(z), data, rows, params, X=rows[:, None])
-            for z in trail.z.swapaxes(0, 1)
-        ]
-        errors = np.full(len(alphas), np.nan)
-        if self.select == "1se":
-            errors = scored_errors(twin, fitted_of(self._at(alpha=1.0), data), trail, self.scoring)
-        return replace(trail, unseen=np.array(unseen), standard_errors=errors)
+        model, data = self.model, self.data
+        keep = model.scoring is not None or model.store_cv_results or self.is_per_target
+        path = ridge_path(self.unit._problems(data)[0], self.alphas, keep=keep)
+        if model.scoring is None:
+            return path
+        twin = self._twin(data)
+        unseen = self._scores(Scorer(model.scoring, data.classes), twin, data, path.z)
+        errors = np.full(len(unseen), np.nan)
+        if model.select == "1se":
+            errors = scored_errors(twin, fitted_of(self.unit, data), path, model.scoring)
+        return replace(path, unseen=unseen, standard_errors=errors)
 
-    def _by_folds(self, data, alphas) -> ScoredPath:
+    def _scores(self, scorer: Scorer, twin: Any, data: Training, z: Array) -> Array:
+        """What a scorer says of predictions (n, m, K) of all rows, (m,)."""
+        rows, params = np.arange(len(z)), self.model._routed[1]
+        return np.array(
+            [
+                scorer.score(twin._standing_in(of_rows), data, rows, params, X=rows[:, None])
+                for of_rows in z.swapaxes(0, 1)
+            ]
+        )
+
+    def _by_folds(self) -> ScoredPath:
         """Scores averaged over folds, and the models of all rows."""
-        folds = folds_of(self.cv, data, classifier=self._is_classifier, params=self._routed[0])
-        scorer = Scorer(self.scoring or self._default_scoring, data.classes)
-        scores = np.empty((len(folds), len(alphas)))
-        unit, z = self._at(alpha=1.0), []
-        for k, (train, test) in enumerate(folds):
-            part = part_of(data, train)
-            path = fold_path(unit, part, alphas, None)
-            models = [fitted_twin(unit, part, path.problems, p) for p in path.parameters]
-            scores[k] = [scorer.score(m, data, test, self._routed[1]) for m in models]
-            held = [m._scores(data.X[test]).reshape(len(test), -1) for m in models]
-            z.append(np.stack(held, axis=1))
-        trail = ridge_path(unit._problems(data)[0], alphas)
-        error = scores.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan
+        model, data = self.model, self.data
+        splitting, scoring = model._routed
+        folds = folds_of(model.cv, data, classifier=is_classifier(model), params=splitting)
+        scorer = Scorer(model.scoring or model._default_scoring, data.classes)
+        found = score_folds(self.unit, data, self.alphas, folds, scorer, scoring)
         return replace(
-            trail,
-            z=all_rows(z, folds, data.weights),
-            unseen=scores.mean(axis=0),
-            standard_errors=np.broadcast_to(error, len(alphas)),
+            ridge_path(self.unit._problems(data)[0], self.alphas),
+            z=found.z,
+            unseen=found.scores.mean(axis=0),
+            standard_errors=found.standard_errors,
             method=f"{len(folds)}-fold",
         )
 
-    def _twin(self, data):
-        """A model of this class that can be scored, whatever it predicts."""
-        problems = self._at(alpha=1.0)._problems(data)
-        return fitted_twin(self._at(alpha=1.0), data, problems, [p.null for p in problems])
+    def _twin(self, data: Training):
+        """A plain model that can be scored, whatever it predicts."""
+        problems = self.unit._problems(data)
+        return fitted_twin(self.unit, data, problems, [p.null for p in problems])
 
-    def _per_target(self, data, trail: ScoredPath):
+    def _per_target(self, path: ScoredPath):
         """The best alpha of each target, its score, and the coefficients."""
-        y, s = data.y, data.weights
-        scores = -np.einsum("i,imk->mk", s, (trail.z - y[:, None, :]) ** 2) / s.sum()
-        if self.scoring is not None:
-            scorer, rows = Scorer(self.scoring, None), np.arange(len(y))
-            parts = [replace(data, y=column) for column in y.T]
-            twins, params = [self._twin(part) for part in parts], self._routed[1]
-            scores = np.array(
-                [
-                    [
-                        scorer.score(
-                            twin._standing_in(z[:, [k]]), part, rows, params, X=rows[:, None]
-                        )
-                        for k, (twin, part) in enumerate(zip(twins, parts))
-                    ]
-                    for z in trail.z.swapaxes(0, 1)
-                ]
-            )
+        y, s = self.data.y, self.data.weights
+        scores = -np.einsum("i,imk->mk", s, (path.z - y[:, None, :]) ** 2) / s.sum()
+        if self.model.scoring is not None:
+            scorer, parts = Scorer(self.model.scoring, None), [replace(self.data, y=c) for c in y.T]
+            columns = [
+                self._scores(scorer, self._twin(part), part, path.z[:, :, [k]])
+                for k, part in enumerate(parts)
+            ]
+            scores = np.stack(columns, axis=1)
         best = scores.argmax(axis=0)
         start = [
-            Parameters(trail.parameters[i][0].w[:, k], np.asarray(trail.parameters[i][0].b[k]))
+            Parameters(path.parameters[i][0].w[:, k], np.asarray(path.parameters[i][0].b[k]))
             for k, i in enumerate(best)
         ]
-        return trail.strengths[best], scores.max(axis=0), start
+        return path.strengths[best], scores.max(axis=0), start
 
-    def _results(self, data, trail: ScoredPath) -> Array:
+    def _results(self, path: ScoredPath) -> Array:
         """Squared errors times weights, or predictions if a scorer was given; (n[, K], m)."""
-        z = trail.z.swapaxes(1, 2)
-        if self.scoring is None:
-            y = self._at(alpha=1.0)._problems(data)[0].y.reshape(len(z), -1)
+        data, z = self.data, path.z.swapaxes(1, 2)
+        if self.model.scoring is None:
+            y = self.unit._problems(data)[0].y.reshape(len(z), -1)
             z = data.weights[:, None, None] * (z - y[:, :, None]) ** 2
-        flat = data.y.ndim == 1 and not self._is_classifier
-        return (z[:, 0] if flat else z).astype(data.X.dtype)
+        is_flat = data.y.ndim == 1 and not is_classifier(self.model)
+        return (z[:, 0] if is_flat else z).astype(data.X.dtype)
 
 
-class RidgeCV(RidgeSearch, LinearRegressor):
+class RidgeCV(LinearRegressor):
     """Ridge regression that chooses its strength, by default by exact leave-one-out.
 
     Minimises  ½ Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + ½α‖w‖²  for the α among `alphas` that predicts rows best
@@ -299,9 +258,10 @@ class RidgeCV(RidgeSearch, LinearRegressor):
 
     _examples: ClassVar[Examples] = (Example("diabetes", {"alphas": np.geomspace(0.1, 1000, 30)}),)
 
+    _guide = "tuning"
     _plain = Ridge
+    # The score of folds where none is asked for.
     _default_scoring = "r2"
-    _is_classifier = False
     _flattens_one_column = True
     _stored: ClassVar[Declaration] = {
         **LinearRegressor._stored,
@@ -312,7 +272,7 @@ class RidgeCV(RidgeSearch, LinearRegressor):
     }
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
-        **RidgeSearch._parameter_constraints,
+        **SEARCH,
         "gcv_mode": [StrOptions({"auto", "svd", "eigen"}), None],
         "alpha_per_target": ["boolean"],
     }
@@ -348,11 +308,27 @@ class RidgeCV(RidgeSearch, LinearRegressor):
         self.time_limit = time_limit
         self.select = select
 
+    fit = fit
+    get_metadata_routing = get_metadata_routing
+    _scorer = _scorer
+    _check_parameters = _check_parameters
+    _choose = _choose
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        if reset and self.gcv_mode == "svd" and sp.issparse(X):
+            warnings.warn(
+                "The 'svd' mode is not supported for sparse X, and an error in scikit-learn 1.11; "
+                "leave gcv_mode out.",
+                FutureWarning,
+                stacklevel=5,
+            )
+        return super()._read(X, y, sample_weight, reset=reset)
+
     def _formula(self) -> Formula:
         return squares_and_ridge(self)
 
 
-class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
+class RidgeClassifierCV(RidgeClassifier):
     """Classifier by ridge regression on −1 and +1 that chooses its strength by leave-one-out.
 
     Minimises  ½ Σᵢ sᵢ (tᵢ − xᵢᵀw − b)² + ½α‖w‖²  with t = +1 for the class and −1 for the rest, for
@@ -434,9 +410,9 @@ class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
         Example("breast_cancer", {"alphas": np.geomspace(0.1, 1000, 30)}),
     )
 
+    _guide = "tuning"
     _plain = RidgeClassifier
     _default_scoring = "accuracy"
-    _is_classifier = True
     _stored: ClassVar[Declaration] = {
         **RidgeClassifier._stored,
         "best_score_": Unused(),
@@ -444,7 +420,7 @@ class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
     }
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
-        **RidgeSearch._parameter_constraints,
+        **SEARCH,
     }
 
     def __init__(
@@ -475,3 +451,9 @@ class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.select = select
+
+    fit = fit
+    get_metadata_routing = get_metadata_routing
+    _scorer = _scorer
+    _check_parameters = _check_parameters
+    _choose = _choose

@@ -3,56 +3,58 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
-
-import numpy as np
-from sklearn.utils.metaestimators import available_if
+from typing import ClassVar
 
 from ... import kernels, losses, penalties
 from ..._ground.about import Example, Examples, Formula, bias_term
-from ..._ground.parts import Family, OfParts
+from ..._ground.parts import Family
 from ..._ground.stored import Declaration
 from ...kernels import Kernel
 from ...losses import Loss
 from ...penalties import L2, Penalty
 from .kernel import KERNEL_CONSTRAINTS, WithKernel
-from .logistic import log_probabilities
 from .problems import classification_problems, regression_problems
 from .tasks import LinearClassifier, LinearRegressor
 
-
-class OfLossPenaltyKernel(OfParts):
-    """What estimators with a loss, a penalty and a kernel share."""
-
-    # A penalty may have a weight, or a group, for each column.
-    _treats_columns_alike: ClassVar[bool] = False
-    _families: ClassVar[dict[str, Family]] = {
-        "loss": Family(losses.by_name),
-        "penalty": Family(penalties.by_name),
-        "kernel": Family(kernels.by_name, Kernel.parameters, Kernel.replace),
-    }
-
-    def _check_parameters(self):
-        if self.kernel is None:
-            return
-        penalty = penalties.by_name(self.penalty)
-        if not isinstance(penalty, L2) or penalty.weights is not None:
-            raise ValueError(
-                f"with a kernel the penalty must be ½λ‖f‖², got {self.penalty!r}; use "
-                "penalty=L2(strength), or kernel=None for a linear model."
-            )
-
-    def _kernel(self):
-        return None if self.kernel is None else kernels.by_name(self.kernel)
-
-    def _formula(self: Any) -> Formula:
-        bias, numbers = bias_term(self), {"ℓ": self.loss, "R": self.penalty}
-        if self.kernel is None:
-            return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias}) + R(w)", numbers)
-        return Formula(f"Σᵢ ℓ(yᵢ, f(xᵢ){bias}) + ½λ‖f‖²", numbers)
+PARTS: dict[str, Family] = {
+    "loss": Family(losses.by_name),
+    "penalty": Family(penalties.by_name),
+    "kernel": Family(kernels.by_name, Kernel.parameters, Kernel.replace),
+}
+CONSTRAINTS: dict = {
+    **KERNEL_CONSTRAINTS,
+    "loss": [str, Loss],
+    "penalty": [str, Penalty],
+    "kernel": [*KERNEL_CONSTRAINTS["kernel"], None],
+}
 
 
-class RiskRegressor(OfLossPenaltyKernel, WithKernel, LinearRegressor):
+def _check_parameters(self):
+    """Refuse penalties that a function of a kernel's space cannot have."""
+    if self.kernel is None:
+        return
+    penalty = penalties.by_name(self.penalty)
+    if not isinstance(penalty, L2) or penalty.weights is not None:
+        raise ValueError(
+            f"with a kernel the penalty must be ½λ‖f‖², got {self.penalty!r}; use "
+            "penalty=L2(strength), or kernel=None for a linear model."
+        )
+
+
+def _kernel(self):
+    """The kernel; None for a linear model."""
+    return None if self.kernel is None else kernels.by_name(self.kernel)
+
+
+def _formula(self) -> Formula:
+    """The objective, with the kernel where there is one."""
+    bias, numbers = bias_term(self), {"ℓ": self.loss, "R": self.penalty}
+    if self.kernel is None:
+        return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias}) + R(w)", numbers)
+    return Formula(f"Σᵢ ℓ(yᵢ, f(xᵢ){bias}) + ½λ‖f‖²", numbers)
+
+
+class RiskRegressor(WithKernel, LinearRegressor):
     """Regression with any loss, any penalty and any kernel.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, xᵢᵀw + b) + R(w),  or with a kernel  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + ½λ‖f‖².
@@ -143,11 +145,14 @@ class RiskRegressor(OfLossPenaltyKernel, WithKernel, LinearRegressor):
     _stored: ClassVar[Declaration] = {**LinearRegressor._stored, **WithKernel._kernel_attributes}
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
-        **KERNEL_CONSTRAINTS,
-        "loss": [str, Loss],
-        "penalty": [str, Penalty],
-        "kernel": [*KERNEL_CONSTRAINTS["kernel"], None],
+        **CONSTRAINTS,
     }
+    # A penalty may have a weight, or a group, for each column.
+    _treats_columns_alike = False
+    _families = PARTS
+    _check_parameters = _check_parameters
+    _kernel = _kernel
+    _formula = _formula
 
     def __init__(
         self,
@@ -196,14 +201,7 @@ def _parts(estimator) -> tuple[Loss, Penalty]:
     return losses.by_name(estimator.loss), copy.copy(penalties.by_name(estimator.penalty))
 
 
-def _has_probabilities(estimator) -> bool:
-    loss = losses.by_name(estimator.loss)
-    if not loss.has_probabilities:
-        raise AttributeError(f"the {loss.name} loss has no probabilities; use logistic or softmax.")
-    return True
-
-
-class RiskClassifier(OfLossPenaltyKernel, WithKernel, LinearClassifier):
+class RiskClassifier(WithKernel, LinearClassifier):
     """Classification with any loss, any penalty and any kernel.
 
     Minimises  Σᵢ sᵢ ℓ(tᵢ, xᵢᵀw + b) + R(w)  with t = ±1, one class against the rest where there are
@@ -302,11 +300,14 @@ class RiskClassifier(OfLossPenaltyKernel, WithKernel, LinearClassifier):
     _stored: ClassVar[Declaration] = {**LinearClassifier._stored, **WithKernel._kernel_attributes}
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
-        **KERNEL_CONSTRAINTS,
-        "loss": [str, Loss],
-        "penalty": [str, Penalty],
-        "kernel": [*KERNEL_CONSTRAINTS["kernel"], None],
+        **CONSTRAINTS,
     }
+    # A penalty may have a weight, or a group, for each column.
+    _treats_columns_alike = False
+    _families = PARTS
+    _check_parameters = _check_parameters
+    _kernel = _kernel
+    _formula = _formula
 
     def __init__(
         self,
@@ -361,35 +362,10 @@ class RiskClassifier(OfLossPenaltyKernel, WithKernel, LinearClassifier):
             scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 and scores.ndim == 2 else scores
         )
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`; those of one class against the rest are made
-            to sum to 1.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, in the order of `classes_`.
-        """
-        return log_probabilities(losses.by_name(self.loss), super().decision_function(X))
+    def _loss_of_probabilities(self):
+        loss = losses.by_name(self.loss)
+        if not loss.has_probabilities:
+            raise AttributeError(
+                f"the {loss.name} loss has no probabilities; use logistic or softmax."
+            )
+        return loss

@@ -21,6 +21,20 @@ def largest_strength(problems: list[Problem], nothing: float = 1.0) -> float:
     return max(_largest_strength(problem, nothing) for problem in problems)
 
 
+def falling_alphas(problem: Problem, l1_ratio: float, eps: float, count: int) -> Array:
+    """So many strengths from where all coefficients are 0 down to this part of it."""
+    if l1_ratio == 0:
+        raise ValueError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0: no strength makes "
+            "all coefficients 0. Please supply a grid by providing `alphas=`."
+        )
+    largest = largest_strength([problem], nothing=0.0)
+    smallest = float(np.finfo(float).resolution)
+    if largest <= smallest:
+        return np.full(count, smallest)
+    return np.geomspace(largest, largest * eps, count)
+
+
 def _largest_strength(problem: Problem, nothing: float) -> float:
     null = problem.null
     z = np.zeros_like(problem.origin.theta) + null.b

@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.stored import Declaration, Labels, Number, Numbers, column_count, score_count
 from ..._ground.validation import read_classification, read_regression
+from ...losses import Loss
 from ...unseen import (
     Calibration,
     Intervals,
@@ -80,6 +83,10 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return tags
 
 
+def _has_probabilities(model: Any) -> bool:
+    return model._loss_of_probabilities() is not None
+
+
 class LinearClassifier(ClassifierMixin, LinearModel):
     """Base of the linear classifiers: one row of coefficients for two classes, else one each."""
 
@@ -133,6 +140,48 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             The class with the largest score.
         """
         return self._classes_of(self.decision_function(X))
+
+    def _loss_of_probabilities(self) -> Loss | None:
+        """The loss whose link makes probabilities of scores; None where it has none."""
+        return None
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`; those of one class against the rest are made
+            to sum to 1.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, in the order of `classes_`.
+        """
+        loss, scores = self._loss_of_probabilities(), LinearClassifier.decision_function(self, X)
+        if scores.ndim == 1 or loss.task == "multiclass":
+            return loss.log_probabilities(scores)
+        each = np.stack([loss.log_probabilities(column)[:, 1] for column in scores.T], axis=1)
+        each[np.isneginf(each).all(axis=1)] = 0.0  # no class has a chance: all the same
+        return each - logsumexp(each, axis=1, keepdims=True)
 
     predict_set = predict_set
 

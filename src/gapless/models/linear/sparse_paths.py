@@ -18,7 +18,7 @@ from ...problem import Problem
 from ...solvers import PathSolution, solve_path
 from .lasso import Lasso
 from .problems import regression_problems, with_sign
-from .strengths import largest_strength
+from .strengths import falling_alphas
 
 Array = np.ndarray
 
@@ -222,17 +222,8 @@ def _strengths(data: Training, alphas, l1_ratio: float, eps: float, positive: bo
     """The strengths in falling order."""
     if not isinstance(alphas, Integral):
         return np.sort(np.asarray(alphas, dtype=float))[::-1]
-    if l1_ratio == 0:
-        raise ValueError(
-            "Automatic alpha grid generation is not supported for l1_ratio=0: no strength makes "
-            "all coefficients 0. Please supply a grid by providing `alphas=`."
-        )
     shrinking = _penalty(data, l1_ratio, 1.0, positive)
-    largest = largest_strength([_problem(data, shrinking)], nothing=0.0)
-    smallest = float(np.finfo(float).resolution)
-    if largest <= smallest:
-        return np.full(alphas, smallest)
-    return np.geomspace(largest, largest * eps, alphas)
+    return falling_alphas(_problem(data, shrinking), l1_ratio, eps, alphas)
 
 
 def _solve(data, alphas, l1_ratio, positive, tol, max_iter) -> PathSolution:
