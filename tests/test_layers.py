@@ -81,7 +81,7 @@ OUTSIDE = {
     "models.boosting": ESTIMATORS | {"joblib"},
     "metrics": ESTIMATORS,
     "evaluation": ESTIMATORS,
-    "data": ESTIMATORS | {"polars"},
+    "data": ESTIMATORS | {"charset_normalizer", "polars"},
     "choosing": ESTIMATORS | {"polars"},
     "choosing.report": ESTIMATORS | {"jinja2", "markupsafe", "polars"},
     "model_io": ESTIMATORS | {"safetensors"},

@@ -8,28 +8,53 @@ from gapless.data import read_table
 from gapless.data.encodings import as_utf8, encoding_of, utf8_blocks
 
 TEXTS = {
-    "cp1252": ("Zürich,Größe\nKöln,3 €", "temp °C,m²,m³\n5,6,7", "“ça” – niño,½\n£5,Ærø"),
+    "cp1252": (
+        "Zürich,Größe\nKöln,3 €",
+        "temp °C,m²,m³\n5,6,7",
+        "Temp °C\n5\n6",
+        "“ça” – niño,½\n£5,Ærø",
+        "nombre,ciudad\nBegoña,Cádiz\nÍñigo,Córdoba",
+        "nom,ville\nLefèvre,Besançon\nZoé,Orléans",
+        "navn,by\nSøren,Tromsø\nÅse,Ålesund",
+        "nome,cidade\nJoão,São Paulo\nConceição,Brasília",
+        "nafn,borg\nÞórður,Reykjavík\nGuðrún,Ísafjörður",
+    ),
     "shift_jis": ("東京,大阪,名古屋", "商品名,カテゴリ\nりんご,くだもの\nノートパソコン,電化製品"),
-    "euc_jp": ("商品名,カテゴリ\nりんご,くだもの\nノートパソコン,電化製品",),
+    "euc_jp": ("商品名,カテゴリ\nりんご,くだもの\nノートパソコン,電化製品", "北海道,3\n神奈川県,4"),
     "gb18030": ("姓名,年龄,城市\n张三,3,杭州\n李四,4,成都", "产品,类别\n苹果,水果\n电脑,电子产品"),
-    "big5": ("產品,類別\n蘋果,水果\n電腦,電子產品",),
-    "cp949": ("이름,나이,도시\n김철수,3,서울\n이영희,4,부산",),
-    "cp1251": ("имя,возраст,город\nИван,3,Москва\nМария,4,Казань",),
+    "big5": ("產品,類別\n蘋果,水果\n電腦,電子產品", "縣市,人口\n臺北市,3\n新北市,4"),
+    "cp949": ("이름,나이,도시\n김철수,3,서울\n이영희,4,부산", "고객,주문\n박지성,3\n최민수,4"),
+    "cp1251": ("имя,возраст,город\nИван,3,Москва\nМария,4,Казань", "назва,місто\nЇжак,Київ"),
     "koi8_r": ("имя,возраст,город\nИван,3,Москва\nМария,4,Казань",),
-    "cp1253": ("όνομα,ηλικία\nΓιώργος,3",),
-    "cp1255": ("שם,גיל\nדוד,3\nמשה,4",),
-    "cp1256": ("اسم,عمر\nمحمد,3\nعلي,4",),
+    "cp866": ("имя,возраст,город\nИван,3,Москва\nМария,4,Казань",),
+    "iso8859_5": ("имя,возраст,город\nИван,3,Москва\nМария,4,Казань",),
+    "cp1253": ("όνομα,ηλικία\nΓιώργος,3", "πόλη,χώρα\nΑθήνα,Ελλάδα"),
+    "cp1255": ("שם,גיל\nדוד,3\nמשה,4", "מוצר,מחיר\nלחם,3\nחלב,4"),
+    "cp1256": ("اسم,عمر\nمحمد,3\nعلي,4", "مدينة,بلد\nالقاهرة,مصر\nبغداد,العراق"),
     "cp874": ("ชื่อ,อายุ\nสมชาย,3\nกรุงเทพ,3",),
-    "cp1250": ("miasto,x\nŁódź,3\nWrocław,4\nPoznań,5",),
+    "cp1250": (
+        "miasto,x\nŁódź,3\nWrocław,4\nPoznań,5",
+        "jméno,město\nJiří Dvořák,Plzeň\nŠárka,Děčín",
+        "név,város\nErzsébet,Győr\nGyörgy,Székesfehérvár\nSzűcs,Hódmezővásárhely",
+        "ime,grad\nŽeljko,Šibenik\nĐorđe,Čakovec",
+        "nume,oraş\nIonuţ,Bucureşti\nŞtefan,Iaşi",
+    ),
+    "iso8859_2": ("jméno,město\nJiří Dvořák,Plzeň\nŠárka,Děčín\nVěra,Žďár",),
+    "cp1254": ("ad,şehir\nAyşe,İstanbul\nOğuz,Muğla\nIşıl,Eskişehir\nÇağrı,Ağrı",),
+    "cp1257": ("Jānis,Rīga\nĒriks,Jūrmala\nŽanis,Liepāja", "Žydrūnas,Šiauliai\nRūta,Panevėžys"),
     "mac_roman": ("ville,âge\nGenève,3\nSão Paulo,4",),
+    "cp850": ("Stadt,Größe\nKöln,3\nZürich,4\nMünchen,5",),
 }
 
 
 @pytest.mark.parametrize("encoding", TEXTS)
 def test_the_letters_of_a_country_are_found(encoding):
     for text in TEXTS[encoding]:
-        data, name = as_utf8(text.encode(encoding))
-        assert data.decode() == text, name
+        # In a few lines, and among many of numbers.
+        rows = [f"{k},{line},{k * 7 % 11}.25\n" for k, line in enumerate(text.splitlines() * 200)]
+        for whole in (text, "".join(rows)):
+            data, name = as_utf8(whole.encode(encoding))
+            assert data.decode() == whole, name
 
 
 def test_the_encoding_is_said():

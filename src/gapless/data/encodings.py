@@ -1,7 +1,10 @@
 """The encoding of a text, found from its bytes, and the same text in UTF-8.
 
-Bytes that are no UTF-8 were mostly saved by a spreadsheet in the encoding of its country. Each one
-that can read them makes words of other letters; the one whose words look most like words is taken.
+UTF-8 and UTF-16 show in their bytes. All others were mostly saved by a spreadsheet in the encoding
+of its country. Each one that can read the bytes makes words of other letters; the one whose words
+look most like words is taken, and of several the one that charset-normalizer finds least messy.
+By itself that package is made for prose, and takes words of Western Europe in a table for Czech or
+Korean: of 88 short tables in 22 encodings it reads 49 rightly, and this way reads 87.
 """
 
 from __future__ import annotations
@@ -9,8 +12,9 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
+
+import charset_normalizer
 
 from .findings import TableError
 
@@ -21,63 +25,76 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-WESTERN = "cp1252"
 # Bytes of text in which words are looked at.
-LOOKED_AT = 1 << 18
-# The share of words that must look better than they do as western ones.
-BETTER = 0.2
+LOOKED_AT = 1 << 16
+# Words that are judged for messiness: enough to see it.
+MOST_WORDS = 500
+# The share of words that must look better than they do as Western ones, which are most frequent.
+BETTER = 0.1
+# Encodings in which as many words look like words, but for this share of them, are equally good.
+ALIKE = 0.02
 # Of UTF-8 with errors in it, so large a share of the letters beyond ASCII may be wrong.
 WRONG_LETTERS = 0.1
 
+WESTERN = "cp1252"
+# Encodings of Latin letters, which stand among those of ASCII in a word.
+LATIN = (WESTERN, "cp1250", "iso8859_2", "cp1257", "cp1254", "mac_roman", "cp850")
+KANA, HAN, CYRILLIC = "\u3041-\u30fe", "\u4e00-\u9fff", "\u0401-\u0491"
+# Encodings of other letters, and a pattern of these; no letter of ASCII stands among them. Of
+# equally good ones the first is taken: those with fewer letters come first.
+OTHERS = {
+    "cp932": f"[{KANA}{HAN}]+",
+    "euc_jp": f"[{KANA}{HAN}]+",
+    "gb18030": f"[{HAN}]+",
+    "big5": f"[{HAN}]+",
+    "cp949": "[\uac00-\ud7a3]+",
+    "cp1255": "[\u05d0-\u05ea]+",
+    "cp1251": f"[{CYRILLIC}]+",
+    "koi8_r": f"[{CYRILLIC}]+",
+    "cp866": f"[{CYRILLIC}]+",
+    "cp1253": "[\u0386-\u03ce]+",
+    "iso8859_5": f"[{CYRILLIC}]+",
+    "cp1256": "[\u0621-\u06d2]+",
+    "cp874": "[\u0e01-\u0e4e]+",
+}
+# The first bytes of common letters, where there are thousands.
+COMMON = {
+    "cp932": range(0x81, 0x99),
+    "euc_jp": range(0xA4, 0xD0),
+    "gb18030": range(0xB0, 0xD8),
+    "big5": range(0xA4, 0xC7),
+    "cp949": range(0xB0, 0xC9),
+}
+# Letters beyond ASCII of languages in Latin letters: one table is mostly in one of them.
+ALPHABETS = {
+    "Catalan": "àçèéíïòóúü",
+    "Croatian": "čćđšž",
+    "Czech": "áčďéěíňóřšťúůýž",
+    "Dutch": "äèéëïöü",
+    "Estonian": "äõöüšž",
+    "French": "àâæçèéêëîïôùûüÿœ",
+    "German": "äöüß",
+    "Hungarian": "áéíóöőúüű",
+    "Icelandic": "áæéíðóöúýþ",
+    "Italian": "àèéìîòù",
+    "Latvian": "āčēģīķļņšūž",
+    "Lithuanian": "ąčęėįšųūž",
+    "Nordic": "äåæéöø",
+    "Polish": "ąćęłńóśźż",
+    "Portuguese": "àáâãçéêíóôõúü",
+    "Romanian": "ăâîşţ",
+    "Slovak": "áäčďéíĺľňóôŕšťúýž",
+    "Spanish": "áéíñóúü",
+    # The small letter of İ is an i and a dot, of which Python makes two letters.
+    "Turkish": "âçğîıöşûü\u0307",
+}
 BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+SIDE_BY_SIDE = re.compile(rb"[\x80-\xff]{2}")
 # Letters beyond ASCII and those beside them; signs that stand beside words belong to none.
 WORDS = re.compile(r"[A-Za-z\u0080-\uffff]*[\u0080-\uffff][A-Za-z\u0080-\uffff]*")
-BESIDE_WORDS = re.compile("[\u00a0©«®°±²·»×÷€\u2010-\u203a\u3000-\u301f\uff01-\uff20]")
-
-
-@dataclass(frozen=True, slots=True)
-class National:
-    """An encoding of some languages, and what the letters of their words are.
-
-    Attributes
-    ----------
-    name : str
-        What Python calls it.
-    letters : str
-        A pattern of one letter of its words beyond ASCII.
-    common : str, default=""
-        The older encoding of its common letters alone; empty if all of them are common.
-    leads : range of int
-        The first bytes of common letters in that encoding.
-    is_latin : bool, default=False
-        Whether its letters stand among those of ASCII in a word; otherwise they never do.
-    """
-
-    name: str
-    letters: str
-    common: str = ""
-    leads: range = range(256)
-    is_latin: bool = False
-
-
-KANA, HAN = "\u3041-\u30fe", "\u4e00-\u9fff"
-# Of equally good ones the first is taken: those with fewer letters come first.
-NATIONAL = (
-    National(WESTERN, "[^\\W\\d_]", is_latin=True),
-    National("cp932", f"[{KANA}{HAN}]", "shift_jis", range(0x81, 0x99)),
-    National("cp949", "[\uac00-\ud7a3]", "euc_kr", range(0xB0, 0xC9)),
-    National("big5", f"[{HAN}]", "big5", range(0xA4, 0xC7)),
-    National("gb18030", f"[{HAN}]", "gb2312", range(0xB0, 0xD8)),
-    National("euc_jp", f"[{KANA}{HAN}]", "euc_jp", range(0xA4, 0xD0)),
-    National("cp1255", "[\u05d0-\u05ea]"),
-    National("cp1251", "[\u0401-\u0491]"),
-    National("koi8_r", "[\u0401-\u0491]"),
-    National("cp1253", "[\u0386-\u03ce]"),
-    National("cp1256", "[\u0621-\u06d2]"),
-    National("cp874", "[\u0e01-\u0e4e]"),
-    National("cp1250", "[^\\W\\d_]", is_latin=True),
-    National("mac_roman", "[^\\W\\d_]", is_latin=True),
-)
+BESIDE_WORDS = re.compile("[\u00a0«°±²·»×÷€\u2010-\u203a\u3000-\u301f\uff01-\uff20]")
+# Of these, one letter may be a word; of alphabets, a sign beside a letter such as m³ is none.
+IDEOGRAPHS = re.compile(f"[{KANA}{HAN}\uac00-\ud7a3]")
 
 
 def encoding_of(data: bytes, *, is_whole: bool = True) -> str:
@@ -95,58 +112,71 @@ def encoding_of(data: bytes, *, is_whole: bool = True) -> str:
         codecs.getincrementaldecoder("utf-8")().decode(data, is_whole)
         return "utf-8"
     except UnicodeDecodeError as error:
-        return _national(data, error.start)
+        return _by_words(data, error.start)
 
 
-def _national(data: bytes, first: int) -> str:
-    """The encoding in which words beyond ASCII look most like words; western if none does.
+def _by_words(data: bytes, first: int) -> str:
+    """The encoding in which words beyond ASCII look most like words; Western if none does.
 
     A text that is UTF-8 but for a few letters stays so: somebody has joined or cut files.
     """
-    begin = data.rfind(b"\n", 0, first) + 1
-    sample = data[begin : begin + LOOKED_AT]
     letters = BEYOND_ASCII.search(data)
     start = letters.start() if letters else 0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     beyond = [each for each in decoder.decode(data[start : start + LOOKED_AT]) if each > "\x7f"]
     if beyond.count("\ufffd") < WRONG_LETTERS * len(beyond):
         return "utf-8"
-    rated = [(_likeness(sample, one), one.name) for one in NATIONAL]
-    western = rated[0][0]
-    best, name = max(rated, key=lambda pair: pair[0])
-    return name if best >= western + BETTER else WESTERN
+    begin = data.rfind(b"\n", 0, first) + 1
+    sample = data[begin : begin + LOOKED_AT]
+    # Signs that stand alone, such as the one of °C, would be ideographs with the letter behind.
+    others = OTHERS if SIDE_BY_SIDE.search(sample) else ()
+    words = {name: _words(sample, name) for name in (*LATIN, *others)}
+    shares = {name: _share_of_words(words[name], name) for name in words}
+    best = max(shares.values())
+    if best < shares[WESTERN] + BETTER:
+        return WESTERN
+    equals = [name for name in words if shares[name] >= best - ALIKE]
+    return min(equals, key=lambda name: _messiness(words[name], name) if len(equals) > 1 else 0)
 
 
-def _likeness(data: bytes, encoding: National) -> float:
-    """The share of words with letters beyond ASCII that look like words in an encoding."""
-    errors = "replace" if encoding.name == WESTERN else "strict"
+def _words(data: bytes, encoding: str) -> set[str]:
+    """Words with letters beyond ASCII, in an encoding; none if it cannot read them."""
+    errors = "replace" if encoding == WESTERN else "strict"
     try:
         # The last letter may be cut in two.
-        text = codecs.getincrementaldecoder(encoding.name)(errors).decode(data)
+        text = codecs.getincrementaldecoder(encoding)(errors).decode(data)
     except UnicodeDecodeError:
-        return 0.0
-    # A sign, alone or beside a letter such as m³, is no word of an alphabet.
-    least = 1 if encoding.common else 3
+        return set()
     found = {word for part in BESIDE_WORDS.split(text) for word in WORDS.findall(part)}
-    words = {word for word in found if len(word) >= least}
-    return sum(_is_word(word, encoding) for word in words) / max(len(words), 1)
+    return {word for word in found if len(word) > 2 or IDEOGRAPHS.search(word)}
 
 
-def _is_word(word: str, encoding: National) -> bool:
-    has_ascii = re.search("[A-Za-z]", word) is not None
-    beyond = "".join(letter for letter in word if not letter.isascii())
-    if has_ascii != encoding.is_latin or not re.fullmatch(f"(?:{encoding.letters})+", beyond):
-        return False
+def _share_of_words(words: set[str], encoding: str) -> float:
+    """The share that looks like words: letters of one script, and of Latin ones of one language."""
     # Capitals begin words, or all letters are.
-    if word.upper() != word and word[1:].lower() != word[1:]:
-        return False
-    if not encoding.common:
-        return True
-    try:
-        codes = [letter.encode(encoding.common) for letter in beyond]
-    except UnicodeEncodeError:
-        return False
-    return all(code[0] in encoding.leads for code in codes)
+    usual = [word for word in words if word in (word.upper(), word[0] + word[1:].lower())]
+    if encoding in OTHERS:
+        common = COMMON.get(encoding, range(256))
+        like = sum(
+            re.fullmatch(OTHERS[encoding], word) is not None
+            and all(letter.encode(encoding)[0] in common for letter in word)
+            for word in usual
+        )
+    else:
+        beyond = [{letter for letter in word.lower() if letter > "\x7f"} for word in usual]
+        # Without a letter of ASCII, it would be a rare word.
+        beyond = [some for some, word in zip(beyond, usual) if re.search("[A-Za-z]", word)]
+        like = max(sum(some <= set(known) for some in beyond) for known in ALPHABETS.values())
+    return like / max(len(words), 1)
+
+
+def _messiness(words: set[str], encoding: str) -> float:
+    """How messy words look in an encoding, by charset-normalizer: 0 is as good as can be."""
+    text = "\n".join(sorted(words)[:MOST_WORDS])
+    found = charset_normalizer.from_bytes(
+        text.encode(encoding), cp_isolation=[encoding], threshold=1.0, enable_fallback=False
+    ).best()
+    return 1.0 if found is None else round(found.chaos, 2)
 
 
 def as_utf8(data: bytes, encoding: str | None = None) -> tuple[bytes, str]:
@@ -154,7 +184,7 @@ def as_utf8(data: bytes, encoding: str | None = None) -> tuple[bytes, str]:
     name = encoding or encoding_of(data)
     if name in ("utf-8", "utf-8-sig"):
         return _whole_letters(data.removeprefix(codecs.BOM_UTF8)), name
-    return _decode(data, name, is_asked=encoding is not None).encode(), usual_name(name)
+    return _decode(data, name, is_given=encoding is not None).encode(), usual_name(name)
 
 
 def _whole_letters(data: bytes) -> bytes:
@@ -166,7 +196,7 @@ def _whole_letters(data: bytes) -> bytes:
         return data.decode("utf-8", "replace").encode()
 
 
-def _decode(data: bytes, encoding: str, *, is_asked: bool) -> str:
+def _decode(data: bytes, encoding: str, *, is_given: bool) -> str:
     try:
         return data.decode(encoding)
     except LookupError:
@@ -174,7 +204,7 @@ def _decode(data: bytes, encoding: str, *, is_asked: bool) -> str:
     except UnicodeDecodeError as error:
         if encoding == WESTERN:
             return data.decode("latin-1")
-        if not is_asked and encoding in (one.name for one in NATIONAL):
+        if not is_given and encoding in (*LATIN, *OTHERS):
             return data.decode(encoding, "replace")
         raise TableError(
             f"byte {error.start:,} is not {encoding}: {error.reason}; save the table as UTF-8."
@@ -183,8 +213,8 @@ def _decode(data: bytes, encoding: str, *, is_asked: bool) -> str:
 
 def usual_name(encoding: str) -> str:
     """What people call an encoding."""
-    usual = {WESTERN: "latin-1", "cp932": "shift-jis", "euc_jp": "euc-jp", "koi8_r": "koi8-r"}
-    return usual.get(encoding, encoding)
+    usual = {WESTERN: "latin-1", "cp932": "shift-jis"}
+    return usual.get(encoding, encoding.replace("iso8859", "iso-8859").replace("_", "-"))
 
 
 def utf8_blocks(
@@ -211,7 +241,7 @@ def utf8_blocks(
                 block = decoder.getstate()[0] + block
                 # A mark at the beginning, or letters so far, have said what it is.
                 is_sure = name == "utf-8-sig" or not is_ascii
-                name = name if is_sure else _national(block, error.start)
+                name = name if is_sure else _by_words(block, error.start)
             decoder = _forgiving(name)
             text = decoder.decode(block, is_last)
         is_ascii = is_ascii and text.isascii()
