@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from gapless._ground.memory import free_memory
 from gapless._ground.threads import threads
 from gapless.kernels import (
     AdditiveChi2,
@@ -34,7 +35,7 @@ from gapless.kernels import (
 from gapless.kernels._rows import blank
 from gapless.models.kernel_machines import KernelLogisticRegression, KernelRidge, Nystroem
 from gapless.models.svm import SVC, SVR
-from gapless.problem.kernel_matrix import KernelMatrix, free_memory
+from gapless.problem.kernel_matrix import KernelMatrix
 
 
 def squared_product(X, Z):

@@ -277,7 +277,7 @@ def test_predictions_of_blocks_are_those_of_all_rows(rng, monkeypatch):
     X, y = regression(rng, 30)
     model = Ridge().fit(X, y)
     expected = model.predict(X, interval=0.9)
-    monkeypatch.setattr("gapless.unseen.conformal.BLOCK", 100)
+    monkeypatch.setattr("gapless._ground.memory.BLOCK", 100)
     np.testing.assert_allclose(model.predict(X, interval=0.9), expected, atol=1e-12)
 
 

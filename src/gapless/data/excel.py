@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from ..problem import free_memory
+from .._ground.memory import free_memory
 from .findings import TableError, counted, listed
 from .headers import (
     BY_POSITION,

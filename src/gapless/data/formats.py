@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from ..problem import free_memory
+from .._ground.memory import free_memory
 from .excel import read_excel
 from .findings import TableError
 from .sources import AS_FOUND, ReadingOptions

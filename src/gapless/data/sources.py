@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from ..problem import free_memory
+from .._ground.memory import free_memory
 from .findings import TableError, counted, listed
 
 STANDARD_INPUT = "-"

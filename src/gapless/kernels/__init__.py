@@ -9,7 +9,7 @@ from .._ground.named import OF_STRINGS
 from ._as_part import KERNEL_INSTANCE
 from ._base import Constant, Kernel, Product, Scaled, Sum
 from ._by_name import by_name
-from ._rows import BLOCK, Rows, blank
+from ._rows import Rows, blank
 from .callable import Callable
 from .chi2 import AdditiveChi2, Chi2
 from .cosine import Cosine
@@ -26,7 +26,6 @@ from .spectrum import Spectrum
 from .white import White
 
 __all__ = [
-    "BLOCK",
     "KERNEL_INSTANCE",
     "OF_STRINGS",
     "AdditiveChi2",

@@ -12,12 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._ground.design import Design
-from .._ground.interrupt import check
+from .._ground.memory import blocks
 
 Array = np.ndarray
-
-# Entries of the largest block of kernel values, or of rows, that is held while a product is formed.
-BLOCK = 1 << 22
 
 
 # Bytes from which `blank` goes to the system itself; malloc keeps less for the next array.
@@ -95,9 +92,7 @@ class Rows:
         """Other rows, some at a time: where they are in X, and made ready to compare with these."""
         columns = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
         # Few enough for memory that is used again instead of being asked for anew.
-        step = max(BLOCK // (2 * max(columns, 1)), 256)
-        for begin in range(0, count_rows(X), step):
-            chunk = slice(begin, min(begin + step, count_rows(X)))
+        for chunk in blocks(count_rows(X), 2 * columns, at_least=256):
             yield chunk, self.of(take_rows(X, chunk))
 
     def operands(self) -> tuple | None:
@@ -130,10 +125,7 @@ class Rows:
         """gram(other) @ coef for coef (m, k), by blocks, float64."""
         n = len(self)
         out = np.empty((n, coef.shape[1]))
-        step = max(BLOCK // max(len(other), 1), 1)
-        for begin in range(0, n, step):
-            check()
-            chunk = slice(begin, min(begin + step, n))
+        for chunk in blocks(n, len(other)):
             out[chunk] = Design(self.only(chunk).gram(other)).times(coef)
         return out
 

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, stdtr, stdtrit
 
+from .._ground.memory import blocks
 from .intervals import Rows, check_level, share
 
 Array = np.ndarray
@@ -20,8 +21,6 @@ Array = np.ndarray
 # With more rows than this, resamples tell nothing that Student's t does not.
 MANY = 1000
 RESAMPLES = 1999
-# Resamples that are computed at a time, times rows.
-BLOCK = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,10 +228,9 @@ class Ratio:
         seen = np.bincount(place.ravel(), self.rows.repeats[self.rows.repeats > 0])
         owner = np.repeat(np.arange(len(seen)), seen.astype(int))
         rng = np.random.default_rng(0)
-        step = max(BLOCK // len(owner), 1)
         parts = []
-        for start in range(0, RESAMPLES, step):
-            size = min(step, RESAMPLES - start)
+        for some in blocks(RESAMPLES, len(owner)):
+            size = some.stop - some.start
             drawn = owner[rng.integers(len(owner), size=(size, len(owner)))]
             drawn += len(seen) * np.arange(size)[:, None]
             counts = np.bincount(drawn.ravel(), minlength=size * len(seen))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         smallest,
         some_rows,
     )
-    from .kernel_matrix import GIGABYTE, KernelMatrix, free_memory
+    from .kernel_matrix import KernelMatrix
     from .problem import Bound, Parameters, Problem, bounds, predictions
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

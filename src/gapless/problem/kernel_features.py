@@ -28,10 +28,10 @@ import scipy.linalg
 from .._ground.design import Design
 from .._ground.interrupt import check
 from .._ground.lapack import call_lapack, pstrf
+from .._ground.memory import GIGABYTE, free_memory
 from .._ground.stored import Declaration, Maybe, Nothing, Numbers, Unused, Value, Word
 from .._ground.threads import single_blas
 from ..kernels import Kernel, Rows
-from .kernel_matrix import GIGABYTE, free_memory
 
 Array = np.ndarray
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import copy
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._ground.memory import GIGABYTE, free_memory
 from ..kernels import Kernel, Rows, blank
 
 Array = np.ndarray
-
-GIGABYTE = 1e9
-# What Linux says of a control group, versions 2 and 1: its limit, its usage, and which entry of
-# memory.stat are the pages of files in it.
-CGROUP_FILES = (
-    ("memory.max", "memory.current", "inactive_file"),
-    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-)
 
 
 class KernelMatrix:
@@ -198,54 +189,3 @@ class KernelMatrix:
                 f"limit is {self.memory_limit / GIGABYTE:.2g} GB; use fewer rows, an approximation "
                 "of the kernel, or a larger memory limit."
             )
-
-
-def free_memory(root: str = "/") -> float:
-    """Bytes that can be allocated without swapping, as the system says; half of all if it won't.
-
-    A control group, as of a container, may allow less than the machine has. `root` is where the
-    files of the system are.
-    """
-    top = Path(root)
-    return min(_free_of_machine(top), *(_free_of_group(group) for group in _groups(top)), np.inf)
-
-
-def _free_of_machine(root: Path) -> float:
-    try:
-        for line in (root / "proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024.0 * int(line.split()[1])
-    except OSError:
-        pass
-    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _groups(root: Path) -> Iterator[Path]:
-    """The folders of the control groups of this process that count memory, from the innermost."""
-    top = root / "sys/fs/cgroup"
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        # "number:what it controls:path"; version 2 controls all, and names nothing.
-        _, controls, path = line.split(":", 2)
-        if controls and "memory" not in controls.split(","):
-            continue
-        own = top / ("memory" if controls else "")
-        inner = own / path.lstrip("/")
-        # In a container the path may be that of the host, and the group is mounted at the top.
-        yield from (folder for folder in (inner, *inner.parents) if folder.is_relative_to(own))
-
-
-def _free_of_group(group: Path) -> float:
-    """What the limit of a control group leaves; pages of files are given back when needed."""
-    for limit, usage, cache in CGROUP_FILES:
-        try:
-            allowed, used = ((group / name).read_text() for name in (limit, usage))
-            lines = (group / "memory.stat").read_text().splitlines()
-            files = dict(line.split() for line in lines).get(cache, 0)
-            return max(float(allowed) - float(used) + float(files), 0.0)
-        except (OSError, ValueError):  # no such file, or no limit: "max"
-            continue
-    return np.inf

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from .._ground.interrupt import check
+from .._ground.memory import blocks
 from ..problem import Problem
 from .newton_along_path import Station
 from .positive_definite import Cholesky
@@ -24,8 +25,6 @@ Array = np.ndarray
 # what they had moved before.
 SETTLED = 1e-4
 MOST_STEPS, MOST_TRIALS = 50, 20
-# Numbers in the largest array of predictions, rows × columns.
-LARGEST = 1 << 22
 
 
 def predict_without(problem: Problem, strength: float, station: Station, rows: Array) -> Array:
@@ -34,11 +33,11 @@ def predict_without(problem: Problem, strength: float, station: Station, rows: A
     From a solution for ½λ‖w‖² with its Gram matrix: the first step is that of approximate
     leave-one-out, and further steps continue from there. NaN where they do not find the minimum.
     """
-    descent, some = _Descent(problem, strength, station), max(LARGEST // problem.n, 1)
+    descent = _Descent(problem, strength, station)
     if not descent.factor.is_reliable:
         return np.full(len(rows), np.nan)
-    parts = [rows[start : start + some] for start in range(0, len(rows), some)]
-    return np.concatenate([_settle(descent, part) for part in parts])
+    parts = blocks(len(rows), problem.n)
+    return np.concatenate([_settle(descent, rows[part]) for part in parts])
 
 
 def _settle(descent: _Descent, rows: Array) -> Array:

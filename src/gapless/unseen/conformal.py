@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._ground.design import Design
+from .._ground.memory import blocks
 from .fitted import Fitted
 from .folds import dealt, drawn
 from .held_out import FEW_UNITS, by_formula
@@ -30,8 +31,6 @@ Respond = Callable[[Array], Array]
 # interval of 90 % varies by 0.7 % from one training set to the next.
 MOST_ROWS = 2000
 FOLDS = 10
-# Numbers in the largest block that is computed at a time.
-BLOCK = 1 << 22
 
 
 class Intervals(NamedTuple):
@@ -106,9 +105,7 @@ class Calibration:
 
     def _scores(self, design: Design) -> Iterator[tuple[slice, Array]]:
         """New rows, some at a time, and their scores by all models."""
-        step = max(BLOCK // self.held.size, 1)
-        for start in range(0, design.n, step):
-            rows = slice(start, min(start + step, design.n))
+        for rows in blocks(design.n, self.held.size):
             yield rows, self.models.predict(design.rows(rows))
 
 

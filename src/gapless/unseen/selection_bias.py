@@ -13,14 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._ground.memory import blocks
 from .._ground.threads import single_blas
 
 Array = np.ndarray
 
 # Bags of rows. The unseen score varies by about a twentieth of its standard error with their draw.
 BAGS = 300
-# Numbers in the largest block of bags that is worked on at a time.
-BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -185,9 +184,8 @@ def _out_of_bag(scores: Array, rule: _Rule, winner: int, seed: int) -> Array:
 def _bags(n: int, seed: int) -> Iterator[Array]:
     """How often each row is in each bag, (bags, n), some bags at a time."""
     generator = np.random.default_rng(seed)
-    step = max(BLOCK // n, 1)
-    for start in range(0, BAGS, step):
-        size = min(step, BAGS - start)
+    for bags in blocks(BAGS, n):
+        size = bags.stop - bags.start
         drawn = generator.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..._ground import core as _core
 from ..._ground.interrupt import check, deadline
+from ..._ground.memory import blocks
 from ..._ground.stored import Declaration, Numbers
 from ..._ground.threads import thread_count
 from ..._ground.validation import Training
@@ -17,8 +17,6 @@ from .counting import left_over
 
 Array = np.ndarray
 
-# Numbers of the largest block that is computed at a time.
-BLOCK = 1 << 20
 # Where less than this part of the squares is left, rounding has a share of it that can be seen.
 LOST = 1e-4
 
@@ -213,14 +211,6 @@ def _variances_without(values: Array, weights: Array, x: Array, taken: float) ->
     total, values = left.sum(axis=0), np.where(there, values, 0.0)
     away = values - _ratio((left * values).sum(axis=0), total)
     return _ratio((left * away**2).sum(axis=0), total)
-
-
-def blocks(n: int, each: int) -> Iterator[slice]:
-    """Stretches of rows whose arrays of so many numbers for each row are not too large."""
-    step = max(BLOCK // max(each, 1), 1)
-    for first in range(0, n, step):
-        check()
-        yield slice(first, first + step)
 
 
 def _ratio(a: Array, b: Array) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from ..._ground.memory import blocks
 from ..._ground.stored import Declaration, Each, Number, Numbers, Value
 from .counting import (
     Entries,
@@ -32,7 +33,6 @@ from .moments import (
     Moments,
     Rest,
     Sample,
-    blocks,
     densities_without,
     deviance,
     log_densities,

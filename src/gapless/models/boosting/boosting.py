@@ -286,8 +286,8 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
             validation.y, F, validation.sample_weight, has_classes=is_classifier(self)
         )
         y = outputs.y[:, 0]
-        if outputs.classes is not None:
-            own = data.classes
+        own = data.classes
+        if outputs.classes is not None and own is not None:
             labels = outputs.classes[0][y.astype(int)]
             unknown = np.setdiff1d(labels, own)
             if len(unknown):

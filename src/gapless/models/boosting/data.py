@@ -82,10 +82,9 @@ class BoostingData:
         return targets_of(self.loss, self.outputs.y[:, 0])
 
     @property
-    def classes(self) -> Array:
-        """The classes, where there are classes."""
-        assert self.outputs.classes is not None
-        return self.outputs.classes[0]
+    def classes(self) -> Array | None:
+        """The classes; None for numbers."""
+        return None if self.outputs.classes is None else self.outputs.classes[0]
 
     @property
     def weights(self) -> Array:

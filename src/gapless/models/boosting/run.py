@@ -304,9 +304,9 @@ class Judge:
             self.scores.append(self.train_scores[-1])
             return
         own = self.held.y
-        if self.data.loss.task != "regression":
-            position = (own > 0) if self.data.loss.task == "binary" else own
-            own = self.data.classes[position.astype(int)]
+        if data.classes is not None:
+            position = (own > 0) if data.loss.task == "binary" else own
+            own = data.classes[position.astype(int)]
         self.scores.append(self._of(self.held.X, self.held.z, own, self.held.weights))
 
     def _of(self, X: Any, z: Array, y: Array, weights: Array) -> float:

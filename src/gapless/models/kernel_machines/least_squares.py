@@ -29,10 +29,11 @@ from scipy.linalg import blas, lapack
 from ..._ground.design import Design
 from ..._ground.interrupt import check
 from ..._ground.lapack import call_lapack, potrf
+from ..._ground.memory import GIGABYTE
 from ..._ground.stored import all_finite
 from ..._ground.threads import single_blas
 from ...certificates import Certificate, Conditions, Violation, judged
-from ...problem import GIGABYTE, KernelMatrix
+from ...problem import KernelMatrix
 from ...solvers import EPS, Cholesky, blocked_cholesky
 
 Array = np.ndarray

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit
+from ..._ground.memory import GIGABYTE
 from ..._ground.threads import single_blas
 from ...losses import CrammerSinger, DualBox, Loss, WestonWatkins
 from ...penalties import L2
@@ -40,7 +41,6 @@ HINGES: dict[str, Loss] = {
     "crammer_singer": CrammerSinger(),
     "weston_watkins": WestonWatkins(),
 }
-GIGABYTE = 1e9
 # The smallest violation to which rows are taken one by one; and how much smaller the next one is
 # where the gap is still too large.
 ROUGH = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}

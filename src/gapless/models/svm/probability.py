@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from ..._ground.memory import blocks
 from ..._ground.stored import Declaration, Flag, Nothing, Number, Numbers, Value
 from ...unseen import NotAvailable, by_formula, by_refits
 from .held_out import MachineFit
@@ -31,8 +32,6 @@ NEWTON_STEPS, ENOUGH = 50, 1e-8
 LEAST = 1e-7
 # How much more the predicted class gets where it would have tied with another.
 LEAD = 1e-6
-# Rows whose small systems are solved at a time.
-BLOCK = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,15 +242,14 @@ def couple(r: Array) -> Array:
     p = np.empty((n, K))
     right = np.zeros((K + 1, 1))
     right[K] = 1.0
-    step = max(BLOCK // (K + 1) ** 2, 1)
-    for start in range(0, n, step):
-        part = r[start : start + step]
+    for rows in blocks(n, (K + 1) ** 2):
+        part = r[rows]
         system = np.ones((len(part), K + 1, K + 1))
         system[:, K, K] = 0.0
         system[:, :K, :K] = -part * part.transpose(0, 2, 1)
         diagonal = np.arange(K)
         system[:, diagonal, diagonal] = np.sum(part**2, axis=1)
-        p[start : start + step] = np.linalg.solve(system, right[None])[:, :K, 0]
+        p[rows] = np.linalg.solve(system, right[None])[:, :K, 0]
     p = np.maximum(p, np.finfo(float).tiny)
     return p / p.sum(axis=1, keepdims=True)
 

@@ -16,9 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ... import kernels
+from ..._ground.memory import blocks
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training
-from ...kernels import BLOCK, Rows
+from ...kernels import Rows
 from ..linear import dense
 from .multiclass import Times
 from .training_rows import DistinctRows
@@ -121,9 +122,7 @@ def _products(model: Any, X: Any, classes: int) -> Iterator[tuple[slice, Times]]
     if hasattr(model, "rows_fit_"):
         # A function may look at whom it compares: it is asked as scikit-learn asks it.
         base = model.kernel_.rows(model.rows_fit_, dtype)
-        step = max(BLOCK // len(base), 1)
-        for begin in range(0, X.shape[0], step):
-            chunk = slice(begin, min(begin + step, X.shape[0]))
+        for chunk in blocks(X.shape[0], len(base)):
             values = base.of(X[chunk]).gram(base)[:, model.support_]
             yield chunk, partial(_of_values, values)
         return

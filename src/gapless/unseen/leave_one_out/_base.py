@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +23,6 @@ CHEAP_SYSTEM, SYSTEM_PER_ENTRY = 2e9, 4000
 # for kinks of the loss as the rows at one near the number of coefficients.
 LARGEST_LEVERAGE = 0.9
 LARGEST_ACTIVE_SHARE = 0.5
-# Numbers in the largest block that is computed at a time.
-BLOCK = 1 << 22
 
 
 class NotAvailable(Exception):
@@ -91,12 +88,6 @@ def members(labels: Array) -> list[Array]:
     """The rows of each label, in the order of the labels."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-
-
-def blocks(n: int, width: int) -> Iterator[slice]:
-    """All rows, so many at a time that a block of that width stays small."""
-    step = max(BLOCK // max(width, 1), 1)
-    yield from (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def block_step(B: Array, T: Array, g: Array) -> tuple[Array, float]:

@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..._ground.design import Design
+from ..._ground.memory import blocks
 from ..._ground.threads import single_blas
 from ...solvers import EPS, Curved, drop_constants
-from ._base import LARGEST_SYSTEM, Array, NotAvailable, block_step, blocks, members, whiten
+from ._base import LARGEST_SYSTEM, Array, NotAvailable, block_step, members, whiten
 
 
 class InFeatures:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..._ground.memory import blocks
 from ..._ground.threads import single_blas
 from ...penalties import L2
 from ...problem import FreeColumns, Parameters, Problem, joint_hessian
@@ -18,7 +19,6 @@ from ._base import (
     Array,
     NotAvailable,
     block_step,
-    blocks,
     members,
     refuse_large_system,
     squares_of,

@@ -15,9 +15,10 @@ import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.lapack import call_lapack, eigh
+from ..._ground.memory import blocks
 from ..._ground.threads import single_blas
 from ...solvers import EPS
-from ._base import Array, blocks
+from ._base import Array
 from .distinct import Distinct, left_together
 from .spectrum import Spectrum
 

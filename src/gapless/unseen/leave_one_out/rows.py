@@ -19,10 +19,11 @@ from scipy.linalg.lapack import dpocon
 
 from ..._ground.design import Design
 from ..._ground.lapack import call_lapack, potrf, potri
+from ..._ground.memory import blocks
 from ..._ground.threads import single_blas
 from ...problem import Problem
 from ...solvers import EPS, unit_diagonal
-from ._base import LARGEST_SYSTEM, Array, NotAvailable, blocks, members
+from ._base import LARGEST_SYSTEM, Array, NotAvailable, members
 
 
 class LinearKernel:

@@ -16,9 +16,10 @@ import numpy as np
 import scipy.linalg
 
 from ..._ground.design import Design
+from ..._ground.memory import blocks
 from ..._ground.threads import single_blas
 from ...solvers import EPS, SingularValues, without
-from ._base import Array, NotAvailable, blocks, members
+from ._base import Array, NotAvailable, members
 
 # Rows whose share in N is below this get it computed with all digits.
 SMALL = 0.01
