@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.stored import (
     INPUT,
     Declaration,
@@ -33,6 +34,52 @@ from .distances import MIXED, Form, MixedRows, form_of, mixed_form
 from .searches import Search, search_of
 
 Array = np.ndarray
+
+# What the docstrings of several classes and methods describe alike.
+SEARCHED = """
+algorithm : {"auto", "kd_tree", "ball_tree", "brute", "faiss"}
+    All but "faiss" are exact and find the same neighbours. "auto" takes boxes for up to 15 columns
+    and bounds by projections for more; "faiss" is an approximate search by the package of that
+    name, which must be installed.
+leaf_size : int
+    Only for searches by scikit-learn: metrics other than those named below.
+metric : str or callable
+    "euclidean", "manhattan", "chebyshev", "minkowski" (with `p`), "cosine" and "hamming"; for
+    tables as they are, with categories and missing values, "mixed" (numbers in parts of their
+    range, plus 1 for each category that differs) and "mixed_euclidean" (the root of the sum of
+    squares); "precomputed"; any other metric of scikit-learn, or a function of two rows.
+p : float
+    The power of Minkowski's distance.
+metric_params : dict
+    Further parameters of the metric.
+n_jobs : int
+    Has no effect, and is here for code written for scikit-learn; GAPLESS_NUM_THREADS sets the
+    number of threads.
+categorical_features : array-like or "from_dtype"
+    For mixed rows: which columns are categories; "from_dtype" goes by the types of a table.
+effective_metric_ : str or callable
+    The metric; Minkowski's special cases by their own names.
+effective_metric_params_ : dict
+    Its parameters.
+n_samples_fit_ : int
+    The number of training rows.
+mixed_ : MixedRows
+    For mixed rows: which columns are categories, and the ranges of the others.
+"""
+QUERIES = """
+X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features)
+    Rows to find neighbours of, or their distances to the training rows if metric="precomputed".
+    None takes the training rows, which are not neighbours of themselves. Rows of weight 0 are
+    nobody's neighbours.
+n_neighbors : int
+    How many neighbours; None takes the number of the estimator.
+radius : float or array-like of shape (n_queries,)
+    The largest distance, itself included; None takes that of the estimator.
+mode : {"connectivity", "distance"}
+    Whether the entries are ones or distances.
+return_distance : bool
+    Whether to return the distances as well.
+"""
 
 PRECOMPUTED, NAN_EUCLIDEAN = "precomputed", "nan_euclidean"
 # Parameters that the search is built with.
@@ -176,7 +223,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
                 "Parameter p is found in metric_params. The corresponding parameter from __init__ "
                 "is ignored.",
                 SyntaxWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
         form = form_of(self.metric, self.p, self.metric_params, rows)
         self._check_form(form)
@@ -194,7 +241,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
             warnings.warn(
                 "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing "
                 "the execution with `algorithm='brute'`.",
-                stacklevel=7,
+                stacklevel=6,
             )
         if callable(self.metric) and self.algorithm == "kd_tree":
             raise ValueError(
@@ -274,19 +321,9 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         """How many neighbours are asked for."""
         return int(self.n_neighbors)
 
+    @described(QUERIES)
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
         """Find the nearest training rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features), or distances \
-to the training rows if metric="precomputed", default=None
-            Rows to find neighbours of; all training rows without X, which are no neighbours of
-            themselves. Rows of weight 0 are no neighbours of any.
-        n_neighbors : int, default=None
-            How many; as the estimator says if None.
-        return_distance : bool, default=True
-            Whether to return the distances.
 
         Returns
         -------
@@ -325,17 +362,9 @@ to the training rows if metric="precomputed", default=None
             )
         return count
 
+    @described(QUERIES)
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """The graph from rows to their nearest training rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features), default=None
-            Rows; the training rows without X.
-        n_neighbors : int, default=None
-            How many; as the estimator says if None.
-        mode : {"connectivity", "distance"}, default="connectivity"
-            Whether the entries are ones or distances.
 
         Returns
         -------
@@ -402,5 +431,5 @@ def _warn_of_scales(X: Array, names: Array | None, weights: Array | None, model:
         f"column {called[ordered[-1]]!r} is {large:.3g}, that of column {called[half[0]]!r} is "
         f"{small:.3g}. Put them on one scale, e.g. with make_pipeline(StandardScaler(), model), "
         'or use metric="mixed", which divides by the ranges.',
-        stacklevel=6,
+        stacklevel=5,
     )

@@ -9,11 +9,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.interrupt import IN_SECONDS, limit_name
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import Declaration, Flag, Nothing, Numbers, Unused, Whole
@@ -25,6 +27,43 @@ from .held_out import NeighborsFit, choose_k
 from .votes import Voters
 
 Array = np.ndarray
+
+# What the docstrings of several classes and methods describe alike.
+VOTING = """
+n_neighbors : int or "loo"
+    How many neighbours vote; "loo" chooses the number by exact leave-one-out, all at once.
+weights : {"uniform", "distance", "squared_distance"}, callable or None
+    What a neighbour counts at distance d: 1, 1/d, 1/d², or what the function returns for an array
+    of distances. By 1/d and 1/d², rows at distance 0 decide alone.
+select : {"min", "1se"}
+    With "loo", the best number of neighbours, or the largest within one standard error of it.
+time_limit : float
+    Seconds after which "loo" chooses from the rows left out so far.
+n_neighbors_ : int
+    The number of neighbours.
+search_ : Search
+    With "loo", the numbers that were tried and their scores on unseen rows.
+certificate_ : Certificate
+    Of kind "none": nothing is minimised.
+generalization_ : Generalization
+    What the model will score on unseen rows, by exact leave-one-out.
+outputs_2d_ : bool
+    Whether there are several outputs.
+"""
+TRAINING = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Training data, or the distances between training rows if metric="precomputed".
+y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+    Classes, or numbers.
+sample_weight : array-like of shape (n_samples,)
+    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+"""
+ROWS = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
+    Rows to predict; None takes the training rows, each without itself.
+sample_weight : array-like of shape (n_samples,)
+    How much each row counts in the score.
+"""
 
 LOO = "loo"
 # What is taken where time was up before any number of neighbours was judged.
@@ -143,7 +182,17 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
         outputs = read_outputs(y, rows, sample_weight, has_classes=self._has_classes)
         return NeighborsData(rows, outputs, names, mixed, np.asarray(y).ndim == 2)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    @_fit_context(prefer_skip_nested_validation=False)
+    @described(TRAINING)
+    def fit(self, X, y, sample_weight=None):
+        """Keep the training rows, and choose the number of neighbours.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best choice so far, if there is one, and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
         data = self._read(X, y, sample_weight)
         learned = self._learned_rows(data.rows, data.names, data.mixed, data.outputs.weights)
         learned |= self._learned_targets(data)
@@ -161,8 +210,9 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
                 "all rows were left out; n_neighbors_ is the best for those left out so far. "
                 "Raise time_limit.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
+        return self
 
     def _learned_targets(self, data: NeighborsData) -> dict[str, Any]:
         """What the model keeps of the targets."""

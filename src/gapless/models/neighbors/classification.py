@@ -5,74 +5,35 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Labels, LabelsOfOutputs
 from ...unseen import predict_set, sets_of
-from ._supervised import SupervisedNeighbors
+from ._base import SEARCHED
+from ._supervised import ROWS, VOTING, SupervisedNeighbors
 from .votes import class_shares
 
 Array = np.ndarray
 
 
+@described(VOTING, SEARCHED, FEATURES)
 class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
     """Classify by a vote of the nearest training rows.
 
     Parameters
     ----------
-    n_neighbors : int or "loo", default=5
-        How many neighbours vote; "loo" chooses the number by exact leave-one-out, all at once.
-    weights : {"uniform", "distance", "squared_distance"}, callable or None, default="uniform"
-        What a neighbour's vote counts at distance d: 1, 1/d, 1/d², or what the function makes of
-        an array of distances. By 1/d and 1/d² rows at distance 0 decide alone.
-    algorithm : {"auto", "kd_tree", "ball_tree", "brute", "faiss"}, default="auto"
-        As in `NearestNeighbors`: all but the approximate "faiss" find the same neighbours.
-    leaf_size : int, default=30
-        Only for searches by scikit-learn.
-    p : float, default=2
-        The power of Minkowski's distance.
-    metric : str or callable, default="minkowski"
-        As in `NearestNeighbors`; "mixed" and "mixed_euclidean" take a table as it is, with numbers,
-        categories and missing values.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Has no effect; it is here for callers of scikit-learn.
-    categorical_features : array-like or "from_dtype", default="from_dtype"
-        For mixed rows: which columns are categories; those of a table by their type.
     ties : {"first", "nearest"}, default="first"
         A tied vote goes to the first of the tied classes, or to that of the nearest neighbour. Of
         rows that are as far as the last neighbour the first ones vote, or all share its vote, so
         that the order of the rows does not matter.
-    select : {"min", "1se"}, default="min"
-        With "loo", the best number of neighbours, or the largest within one standard error of it.
-    time_limit : float, default=None
-        Seconds after which the choice by "loo" is made from the rows that were left out so far.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
         Class labels.
-    n_neighbors_ : int
-        The number of neighbours.
-    search_ : Search
-        With "loo", the numbers that were tried and their accuracy on unseen rows.
-    certificate_ : Certificate
-        Of kind "none": nothing is minimised.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by exact leave-one-out.
-    effective_metric_, effective_metric_params_ : str or callable, dict
-        The metric and its parameters; Minkowski's special cases by their own names.
-    n_samples_fit_ : int
-        The number of training rows.
-    outputs_2d_ : bool
-        Whether there are several outputs.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -115,29 +76,6 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
             fault = "classes_ has classes that are not in _y"
         return fault
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
-        """Keep the training rows, and choose the number of neighbours.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or distances \
-of shape (n_samples, n_samples) if metric="precomputed"
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. Ctrl-C keeps the best choice so far, if there is one, and raises
-            KeyboardInterrupt; an error leaves the estimator as it was.
-        """
-        self._fit(X, y, sample_weight)
-        return self
-
     def _learned_targets(self, data):
         classes = data.outputs.classes
         found = super()._learned_targets(data)
@@ -158,13 +96,9 @@ of shape (n_samples, n_samples) if metric="precomputed"
         """Shares (n, ΣK) as one array for each output."""
         return np.split(scores, np.cumsum([len(c) for c in self._class_lists])[:-1], axis=1)
 
+    @described(ROWS)
     def predict(self, X):
         """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
-            Rows to classify; None are the training rows, each without itself.
 
         Returns
         -------
@@ -180,13 +114,9 @@ of shape (n_samples, n_samples) if metric="precomputed"
         ]
         return np.stack(chosen, axis=1) if self.outputs_2d_ else chosen[0]
 
+    @described(ROWS)
     def predict_with_confidence(self, X):
         """Predict classes, and how sure the vote was.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
-            Rows to classify; None are the training rows, each without itself.
 
         Returns
         -------
@@ -199,13 +129,9 @@ of shape (n_samples, n_samples) if metric="precomputed"
         best = [_of_winner(shares) for shares in self._by_output(scores)]
         return self._named(scores), np.stack(best, axis=1) if self.outputs_2d_ else best[0]
 
+    @described(ROWS)
     def predict_proba(self, X):
         """Shares of the classes in the vote.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
-            Rows; None are the training rows, each without itself.
 
         Returns
         -------
@@ -218,18 +144,14 @@ of shape (n_samples, n_samples) if metric="precomputed"
     predict_set = predict_set
     _sets = sets_of
 
+    @described(ROWS)
     def score(self, X, y, sample_weight=None):
         """The share of rows whose class, or classes of all outputs, are predicted.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
-            Rows; None are the training rows, each without itself: the score is then that of
-            leave-one-out.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
 
         Returns
         -------

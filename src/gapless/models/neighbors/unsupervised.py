@@ -12,12 +12,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Examples
+from ..._ground.docstrings import FEATURES, described
 from ...unseen import take_over
-from ._base import NeighborsModel, check_mode, graph_of
+from ._base import QUERIES, SEARCHED, NeighborsModel, check_mode, graph_of
 
 Array = np.ndarray
 
 
+@described(SEARCHED, FEATURES)
 class NearestNeighbors(RadiusNeighborsMixin, NeighborsModel):
     """Find the nearest rows, exactly.
 
@@ -27,38 +29,6 @@ class NearestNeighbors(RadiusNeighborsMixin, NeighborsModel):
         How many neighbours `kneighbors` finds.
     radius : float, default=1.0
         How far `radius_neighbors` looks.
-    algorithm : {"auto", "kd_tree", "ball_tree", "brute", "faiss"}, default="auto"
-        All but "faiss" are exact and find the same neighbours. "auto" takes boxes for up to 15
-        columns and bounds by projections for more; "faiss" is an approximate search by the package
-        of that name, which must be installed.
-    leaf_size : int, default=30
-        Only for searches by scikit-learn: metrics other than those named below.
-    metric : str or callable, default="minkowski"
-        "euclidean", "manhattan", "chebyshev", "minkowski" (with `p`), "cosine" and "hamming"; for
-        tables "mixed" (numbers in parts of their range plus 1 for each category that differs) and
-        "mixed_euclidean" (the root of the sum of squares); "precomputed"; any other metric of
-        scikit-learn, or a function of two rows.
-    p : float, default=2
-        The power of Minkowski's distance.
-    metric_params : dict, default=None
-        Further parameters of the metric.
-    n_jobs : int, default=None
-        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
-    categorical_features : array-like or "from_dtype", default="from_dtype"
-        For mixed rows: which columns are categories; those of a table by their type.
-
-    Attributes
-    ----------
-    effective_metric_ : str or callable
-        The metric; Minkowski's special cases by their own names.
-    effective_metric_params_ : dict
-        Its parameters.
-    n_samples_fit_ : int
-        The number of training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -116,9 +86,8 @@ class NearestNeighbors(RadiusNeighborsMixin, NeighborsModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or distances \
-of shape (n_samples, n_samples) if metric="precomputed"
-            Rows among which neighbours are looked for.
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to search, or the distances between them if metric="precomputed".
         y : None
             Not used.
 
@@ -131,18 +100,12 @@ of shape (n_samples, n_samples) if metric="precomputed"
         take_over(self, self._learned_rows(rows, names, mixed, None))
         return self
 
+    @described(QUERIES)
     def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False):
         """Find all training rows within a distance.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features), default=None
-            Rows to find neighbours of; the training rows without X, which are no neighbours of
-            themselves.
-        radius : float or array-like of shape (n_queries,), default=None
-            The distance, its end included; as the estimator says if None.
-        return_distance : bool, default=True
-            Whether to return the distances.
         sort_results : bool, default=False
             Whether the nearest come first; else rows are in their own order. Needs the distances.
 
@@ -169,17 +132,12 @@ of shape (n_samples, n_samples) if metric="precomputed"
                 distances[i], rows[i] = distances[i][order], found[order]
         return (distances, rows) if return_distance else rows
 
+    @described(QUERIES)
     def radius_neighbors_graph(self, X=None, radius=None, mode="connectivity", sort_results=False):
         """The graph from rows to all training rows within a distance.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features), default=None
-            Rows; the training rows without X.
-        radius : float, default=None
-            The distance, its end included; as the estimator says if None.
-        mode : {"connectivity", "distance"}, default="connectivity"
-            Whether the entries are ones or distances.
         sort_results : bool, default=False
             Whether the nearest come first. Needs mode="distance".
 
