@@ -5,6 +5,12 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+# What every plot takes, for its docstring.
+AXES = """
+axes : matplotlib Axes
+    Where to draw; a new figure if None.
+"""
+
 
 def pictures() -> ModuleType:
     """`gapless.plots`: matplotlib takes as long to import as all the rest, and few need it.

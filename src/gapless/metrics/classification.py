@@ -19,16 +19,34 @@ from .._ground.cost_matrices import (
     read_row_costs,
     realised_costs,
 )
+from .._ground.docstrings import described
 from .._ground.validation import read_labels, read_weights
-from .estimates import Ratio, Smooth
+from .estimates import Ratio, Smooth, scored
 from .inputs import Decisions, positive_class, read_decisions
-from .intervals import EXACT, NAMES, Rows, Score, share
+from .intervals import EXACT, MEASURED, NAMES, Rows, Score, share
 
 Array = np.ndarray
+
+# What the docstrings here describe alike.
+CLASSES = """
+y_true, y_pred : array-like of shape (n,)
+    True and predicted classes.
+average : {"binary", "macro", "weighted", "micro", None}
+    "binary" is for one class. "macro" is the mean over classes, whose interval combines those of
+    the classes; "weighted" weighs them by their share of the rows, with Student's interval of the
+    logit, or that of the accuracy, which the weighted recall is. "micro" takes all classes
+    together, which gives the accuracy. None returns each class by itself.
+pos_label : label
+    The class for "binary"; None takes the larger one.
+method : {"exact", "wilson"}
+    Clopper and Pearson's interval, which never covers less often than its level, or Wilson's, which
+    is shorter and does so on average.
+"""
 
 AVERAGES = ("binary", "macro", "weighted", "micro", None)
 
 
+@described(CLASSES, MEASURED)
 def accuracy(
     y_true: Any,
     y_pred: Any,
@@ -38,19 +56,6 @@ def accuracy(
     method: str = EXACT,
 ) -> Score:
     """The share of rows whose class was predicted.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,)
-        True and predicted classes.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice. Of others the
-        interval is that of the effective number of rows.
-    level : float, default=0.95
-        How sure the interval is.
-    method : {"exact", "wilson"}, default="exact"
-        Clopper and Pearson's interval, which never has less than its level, or Wilson's, which is
-        shorter and has it on the average.
 
     Returns
     -------
@@ -67,6 +72,7 @@ def accuracy(
     return _share_of_all("accuracy", data, data.true == data.predicted, level, method)
 
 
+@described(CLASSES, MEASURED)
 def error_rate(
     y_true: Any,
     y_pred: Any,
@@ -77,17 +83,6 @@ def error_rate(
 ) -> Score:
     """The share of rows for which another class was predicted: 1 − accuracy.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,)
-        True and predicted classes.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `accuracy`.
-    level : float, default=0.95
-        How sure the interval is.
-    method : {"exact", "wilson"}, default="exact"
-        As for `accuracy`.
-
     Returns
     -------
     Score
@@ -97,6 +92,7 @@ def error_rate(
     return _share_of_all("error rate", data, data.true != data.predicted, level, method)
 
 
+@described(CLASSES, MEASURED)
 def precision(
     y_true: Any,
     y_pred: Any,
@@ -109,23 +105,6 @@ def precision(
 ) -> Any:
     """Of the rows predicted to be of a class, the share that are.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,)
-        True and predicted classes.
-    average : {"binary", "macro", "weighted", "micro", None}, default="binary"
-        Of one class; the mean over classes, plain or by their share of the rows; of all classes
-        together, which is the accuracy; or, with None, each class by itself.
-    pos_label : label, default=None
-        The class for "binary"; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `accuracy`.
-    level : float, default=0.95
-        How sure the interval is.
-    method : {"exact", "wilson"}, default="exact"
-        As for `accuracy`. Means over classes combine the intervals of all classes; weighted ones
-        have Student's interval of the logit, but for recall, where they are the accuracy.
-
     Returns
     -------
     Score, or dict of label to Score
@@ -136,6 +115,7 @@ def precision(
     return _by_class(PRECISION, data, average, pos_label, level, method)
 
 
+@described(CLASSES, MEASURED)
 def recall(
     y_true: Any,
     y_pred: Any,
@@ -148,21 +128,6 @@ def recall(
 ) -> Any:
     """Of the rows of a class, the share predicted to be.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,)
-        True and predicted classes.
-    average : {"binary", "macro", "weighted", "micro", None}, default="binary"
-        As for `precision`.
-    pos_label : label, default=None
-        The class for "binary"; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `accuracy`.
-    level : float, default=0.95
-        How sure the interval is.
-    method : {"exact", "wilson"}, default="exact"
-        As for `precision`.
-
     Returns
     -------
     Score, or dict of label to Score
@@ -172,6 +137,7 @@ def recall(
     return _by_class(RECALL, data, average, pos_label, level, method)
 
 
+@described(CLASSES, MEASURED)
 def f1(
     y_true: Any,
     y_pred: Any,
@@ -183,21 +149,6 @@ def f1(
     method: str = EXACT,
 ) -> Any:
     """The harmonic mean of precision and recall, 2·hits/(rows of the class + rows predicted).
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,)
-        True and predicted classes.
-    average : {"binary", "macro", "weighted", "micro", None}, default="binary"
-        As for `precision`.
-    pos_label : label, default=None
-        The class for "binary"; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `accuracy`.
-    level : float, default=0.95
-        How sure the interval is.
-    method : {"exact", "wilson"}, default="exact"
-        As for `precision`.
 
     Returns
     -------
@@ -283,8 +234,7 @@ def _by_class(
         low, high = _recovered(mean.value, _each_class(kind, data, level, method))
         how = f"{NAMES[method]} of each class, recovered for their mean"
         return Score(name, mean.value, low, high, level, how, data.rows.size)
-    found = mean.interval(level)
-    return Score(name, mean.value, found.low, found.high, level, found.method, data.rows.size)
+    return scored(name, mean, level)
 
 
 def positive_place(data: Decisions, pos_label: Any) -> int:
@@ -334,6 +284,7 @@ def mean_over_classes(kind: Kind, data: Decisions, average: str) -> Smooth:
     return Smooth(min(value, 1.0), pulls, rows, (0.0, 1.0))
 
 
+@described(MEASURED)
 def mean_cost(
     y_true: Any,
     y_pred: Any,
@@ -363,10 +314,6 @@ def mean_cost(
         How that is called in `y_pred`; None is −1, or "abstain" where classes are text.
     labels : array-like of shape (K,), default=None
         All classes, sorted, if some have no row here.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -402,9 +349,7 @@ def mean_cost(
     each = realised_costs(i, j, table, abstain_cost)
     bounds = _cost_bounds(table, abstain_cost)
     ratio = Ratio.mean(each, Rows.of(read_weights(sample_weight, each)), bounds)
-    ends = ratio.interval(level)
-    n = ratio.rows.size
-    return Score("mean cost", ratio.value, ends.low, ends.high, level, ends.method, n)
+    return scored("mean cost", ratio, level)
 
 
 def _cost_bounds(table: Any, abstain_cost: float | None) -> tuple[float, float]:

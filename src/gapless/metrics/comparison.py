@@ -11,11 +11,12 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binomtest
 
+from .._ground.docstrings import described
 from .areas import average_of_precision, mean_of, read_rankings, roc_area
 from .classification import F1, PRECISION, RECALL, Kind, mean_over_classes, positive_place
 from .estimates import Ratio, Smooth
 from .inputs import read_decisions, read_forecasts, read_numbers
-from .intervals import Score, check_level, decimals, written
+from .intervals import MEASURED, Score, check_level, decimals, written
 from .probabilities import squared_distance, surprise
 from .regression import distances, roots, squares, unexplained
 
@@ -72,6 +73,7 @@ class Comparison:
         return asdict(self)
 
 
+@described(MEASURED)
 def compare(
     y: Any,
     a: Any,
@@ -94,10 +96,6 @@ def compare(
     metric : str or function of `gapless.metrics`, default="accuracy"
         What is compared: accuracy, error_rate, precision, recall, f1, log_loss, brier, roc_auc,
         average_precision, mse, rmse, mae or r2.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice.
-    level : float, default=0.95
-        How sure the interval is.
     **options : dict
         What the metric takes beside: `pos_label`, `average` or `labels`.
 

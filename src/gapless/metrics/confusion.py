@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .inputs import read_decisions
-from .intervals import EXACT, share
+from .intervals import EXACT, MEASURED, share
 
 Array = np.ndarray
 
@@ -75,24 +76,16 @@ class ConfusionMatrix:
         ]
         return "\n".join(lines)
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw the shares of each class as shades, with the counts.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw the shares of each class as shades, with the counts; returns the axes."""
         plots = pictures()
         value, low, high = self.shares()
         names = [str(label) for label in self.classes.tolist()]
         return plots.confusion(self.counts, value, names, low=low, high=high, axes=axes)
 
 
+@described(MEASURED)
 def confusion_matrix(
     y_true: Any,
     y_pred: Any,
@@ -109,10 +102,6 @@ def confusion_matrix(
         True and predicted classes.
     labels : array-like of shape (K,), default=None
         The classes and their order, rows of others being left out; all of them, sorted, if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice.
-    level : float, default=0.95
-        How sure intervals are.
 
     Returns
     -------

@@ -8,14 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .areas import Steps, average_of_precision, mean_of, need_both, read_rankings, roc_area
-from .estimates import Smooth
+from .estimates import scored
 from .inputs import read_ranking
-from .intervals import Score, share
+from .intervals import MEASURED, Score, share
 
 Array = np.ndarray
 
+# What the docstrings here describe alike.
+RANKED = """
+y_true : array-like of shape (n,)
+    True classes.
+y_score : array-like of shape (n,) or (n, 2)
+    Scores of the positive class: probabilities or decision values; of two columns the second.
+pos_label : label
+    The positive class; None takes the larger of two.
+"""
 # Points of a curve that are drawn: more than a screen can show.
 MOST_DRAWN = 2000
 
@@ -56,18 +66,9 @@ class RocCurve:
     def _band(self, at: Any) -> tuple[Array, Array]:
         return share(self.tpr[at] * self.positives, self.positives, self.level)
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw the curve with its band and area.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw the curve with its band and area; returns the axes."""
         plots, at = pictures(), _drawn(len(self.tpr))
         return plots.roc(
             self.fpr[at], self.tpr[at], band=self._band(at), label=str(self.area), axes=axes
@@ -114,18 +115,9 @@ class PrecisionRecallCurve:
         found = self.predicted[at]
         return share(self.precision[at] * found, found, self.level)
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw the curve with its band and area.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw the curve with its band and area; returns the axes."""
         plots, at = pictures(), _drawn(len(self.recall))
         return plots.precision_recall(
             self.recall[at],
@@ -137,6 +129,7 @@ class PrecisionRecallCurve:
         )
 
 
+@described(RANKED, MEASURED)
 def roc_curve(
     y_true: Any,
     y_score: Any,
@@ -150,19 +143,8 @@ def roc_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Two classes.
-    y_score : array-like of shape (n,) or (n, 2)
-        How much speaks for the positive class: probabilities or decision values; of two columns the
-        second.
-    pos_label : label, default=None
-        The positive class; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice.
     drop_intermediate : bool, default=True
         Whether points on a straight line between others are left out.
-    level : float, default=0.95
-        How sure the intervals are.
 
     Returns
     -------
@@ -188,10 +170,11 @@ def roc_curve(
     positives, negatives = (
         data.rows.only(rows).size for rows in (data.is_positive, ~data.is_positive)
     )
-    area = _score_of("area under the ROC curve", roc_area(data), level)
+    area = scored("area under the ROC curve", roc_area(data), level)
     return RocCurve(fpr, tpr, thresholds, area, positives, negatives, level)
 
 
+@described(RANKED, MEASURED)
 def precision_recall_curve(
     y_true: Any,
     y_score: Any,
@@ -202,19 +185,6 @@ def precision_recall_curve(
 ) -> PrecisionRecallCurve:
     """The positive share of the rows found, against the share of positive rows found.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Two classes.
-    y_score : array-like of shape (n,) or (n, 2)
-        How much speaks for the positive class, as for `roc_curve`.
-    pos_label : label, default=None
-        The positive class; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `roc_curve`.
-    level : float, default=0.95
-        How sure the intervals are.
-
     Returns
     -------
     PrecisionRecallCurve
@@ -224,7 +194,7 @@ def precision_recall_curve(
     need_both(data)
     steps = Steps.of(data)
     found = steps.hits + steps.misses
-    area = _score_of("average precision", average_of_precision(data), level)
+    area = scored("average precision", average_of_precision(data), level)
     return PrecisionRecallCurve(
         precision=np.concatenate([(steps.hits / found)[::-1], [1.0]]),
         recall=np.concatenate([(steps.hits / steps.hits[-1])[::-1], [0.0]]),
@@ -236,6 +206,7 @@ def precision_recall_curve(
     )
 
 
+@described(RANKED, MEASURED)
 def roc_auc(
     y_true: Any,
     y_score: Any,
@@ -248,16 +219,8 @@ def roc_auc(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Classes.
     y_score : array-like of shape (n,) or (n, K)
         Scores of the positive class, or of all classes in sorted order.
-    pos_label : label, default=None
-        The positive one of two classes; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `roc_curve`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -273,9 +236,10 @@ def roc_auc(
     """
     name = "area under the ROC curve"
     data = read_rankings(y_true, y_score, pos_label, sample_weight)
-    return _score_of(name, mean_of([roc_area(part) for part in data]), level)
+    return scored(name, mean_of([roc_area(part) for part in data]), level)
 
 
+@described(RANKED, MEASURED)
 def average_precision(
     y_true: Any,
     y_score: Any,
@@ -288,16 +252,8 @@ def average_precision(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Classes.
     y_score : array-like of shape (n,) or (n, K)
         Scores of the positive class, or of all classes in sorted order.
-    pos_label : label, default=None
-        The positive one of two classes; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `roc_curve`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -310,14 +266,7 @@ def average_precision(
     """
     data = read_rankings(y_true, y_score, pos_label, sample_weight)
     mean = mean_of([average_of_precision(part) for part in data])
-    return _score_of("average precision", mean, level)
-
-
-def _score_of(name: str, measured: Smooth, level: float) -> Score:
-    """A score with its interval."""
-    found = measured.interval(level)
-    n = measured.rows.size
-    return Score(name, measured.value, found.low, found.high, level, found.method, n)
+    return scored("average precision", mean, level)
 
 
 def _drawn(points: int) -> Array:

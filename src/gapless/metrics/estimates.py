@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, stdtr, stdtrit
 
 from .._ground.memory import blocks
-from .intervals import Rows, check_level, share
+from .intervals import Rows, Score, check_level, share
 
 Array = np.ndarray
 
@@ -255,6 +255,12 @@ class Ratio:
                 pivots = (value - self.value) / error
         # Resamples without a denominator say that anything is possible below.
         return np.where(np.isnan(pivots), np.where(value == self.value, 0.0, -np.inf), pivots)
+
+
+def scored(name: str, measured: Ratio | Smooth, level: float) -> Score:
+    """A score with its interval."""
+    found, size = measured.interval(level), measured.rows.size
+    return Score(name, measured.value, found.low, found.high, level, found.method, size)
 
 
 def _student(level: float, size: float) -> float:

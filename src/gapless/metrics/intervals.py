@@ -92,6 +92,15 @@ def count(n: float) -> str:
     return f"{n:.0f}" if n == math.floor(n) else f"{n:.1f}"
 
 
+# What the docstrings of most metrics describe alike.
+MEASURED = """
+sample_weight : array-like of shape (n,)
+    How much each row counts. Whole numbers are counts: 2 is the row twice. With other weights,
+    intervals go by the effective number of rows.
+level : float
+    Confidence level of intervals.
+"""
+
 EXACT, WILSON = "exact", "wilson"
 # How the methods are called in a result.
 NAMES = {EXACT: "exact (Clopper–Pearson)", WILSON: "Wilson"}

@@ -15,17 +15,36 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, ndtri, rel_entr
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.validation import read_weights
-from .estimates import Ratio
+from .estimates import Ratio, scored
 from .inputs import Forecasts, read_distributions, read_forecasts
-from .intervals import Rows, Score, check_level, share
+from .intervals import MEASURED, Rows, Score, check_level, share
 
 Array = np.ndarray
+
+# What the docstrings here describe alike.
+FORECASTS = """
+y_true : array-like of shape (n,)
+    True classes.
+y_proba : array-like of shape (n, K) or (n,)
+    Probabilities of the classes in sorted order, as from `predict_proba`; or those of the positive
+    one of two classes.
+labels : array-like of shape (K,)
+    All classes, sorted, if some have no row here.
+pos_label : label
+    Which class a single column is about; None takes the larger one.
+"""
+DISTRIBUTIONS = """
+p, q : array-like of shape (K,) or (n, K)
+    The true distributions, and those that stand in for them.
+"""
 
 NO_SAMPLE = "known exactly, no sample"
 
 
+@described(FORECASTS, MEASURED)
 def log_loss(
     y_true: Any,
     y_proba: Any,
@@ -36,22 +55,6 @@ def log_loss(
     level: float = 0.95,
 ) -> Score:
     """The mean of −log p, with p the probability that was given to the true class.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True classes.
-    y_proba : array-like of shape (n, K) or (n,)
-        Probabilities of the classes in sorted order, as from `predict_proba`; or those of the
-        positive one of two classes.
-    labels : array-like of shape (K,), default=None
-        All classes, sorted, if some have no row here.
-    pos_label : label, default=None
-        Which class a single column is about; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -71,9 +74,10 @@ def log_loss(
     """
     data = read_forecasts(y_true, y_proba, sample_weight, labels, pos_label)
     eps = np.finfo(np.result_type(np.asarray(y_proba).dtype, np.float32)).eps
-    return _score("log loss", surprise(data, float(eps)), level)
+    return scored("log loss", surprise(data, float(eps)), level)
 
 
+@described(FORECASTS, MEASURED)
 def brier(
     y_true: Any,
     y_proba: Any,
@@ -85,21 +89,6 @@ def brier(
 ) -> Score:
     """The mean squared distance of probabilities from what happened.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        True classes.
-    y_proba : array-like of shape (n, K) or (n,)
-        Probabilities, as for `log_loss`.
-    labels : array-like of shape (K,), default=None
-        All classes, sorted, if some have no row here.
-    pos_label : label, default=None
-        Which class a single column is about; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `log_loss`.
-    level : float, default=0.95
-        How sure the interval is.
-
     Returns
     -------
     Score
@@ -107,9 +96,10 @@ def brier(
         scikit-learn.
     """
     data = read_forecasts(y_true, y_proba, sample_weight, labels, pos_label)
-    return _score("Brier score", squared_distance(data), level)
+    return scored("Brier score", squared_distance(data), level)
 
 
+@described(MEASURED)
 def entropy(p: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     """The mean of −Σ_k p_k log p_k over distributions.
 
@@ -117,10 +107,6 @@ def entropy(p: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     ----------
     p : array-like of shape (K,) or (n, K)
         A distribution, or one in each row.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `log_loss`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -132,17 +118,9 @@ def entropy(p: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     return _distance("entropy", entr(p).sum(axis=1), sample_weight, level, highest)
 
 
+@described(DISTRIBUTIONS, MEASURED)
 def cross_entropy(p: Any, q: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     """The mean of −Σ_k p_k log q_k: what a code for q takes for messages from p.
-
-    Parameters
-    ----------
-    p, q : array-like of shape (K,) or (n, K)
-        The true distributions, and those that stand in for them.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `log_loss`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -155,17 +133,9 @@ def cross_entropy(p: Any, q: Any, *, sample_weight: Any = None, level: float = 0
     return _distance("cross-entropy", each, sample_weight, level, np.inf)
 
 
+@described(DISTRIBUTIONS, MEASURED)
 def kl_divergence(p: Any, q: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     """The mean of Σ_k p_k log(p_k/q_k): cross-entropy − entropy.
-
-    Parameters
-    ----------
-    p, q : array-like of shape (K,) or (n, K)
-        The true distributions, and those that stand in for them.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `log_loss`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -226,12 +196,7 @@ def _distance(name: str, each: Array, sample_weight: Any, level: float, highest:
         return Score(name, value, value, value, level, NO_SAMPLE, rows.size)
     if not np.all(np.isfinite(each[rows.mass > 0])):
         return Score(name, np.inf, np.inf, np.inf, level, "a row is infinite", rows.size)
-    return _score(name, Ratio.mean(each, rows, (0.0, highest)), level)
-
-
-def _score(name: str, ratio: Ratio, level: float) -> Score:
-    found = ratio.interval(level)
-    return Score(name, ratio.value, found.low, found.high, level, found.method, ratio.rows.size)
+    return scored(name, Ratio.mean(each, rows, (0.0, highest)), level)
 
 
 STRATEGIES = ("uniform", "quantile")
@@ -283,18 +248,9 @@ class ReliabilityCurve:
         ]
         return "\n".join(lines)
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw what happened against what was said, with intervals.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw what happened against what was said, with intervals; returns the axes."""
         plots = pictures()
         return plots.reliability(
             self.said,
@@ -308,6 +264,7 @@ class ReliabilityCurve:
         )
 
 
+@described(FORECASTS, MEASURED)
 def reliability_curve(
     y_true: Any,
     y_proba: Any,
@@ -323,8 +280,6 @@ def reliability_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        True classes.
     y_proba : array-like of shape (n,) or (n, K)
         Probabilities of the positive class, or of all classes in sorted order. Of more than two
         classes those of the most probable one are looked at, which should come true.
@@ -333,14 +288,6 @@ def reliability_curve(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of the same width, or with the same number of rows. The latter may be wide where there
         are few rows, and hide in their mean that some are too high and others too low.
-    labels : array-like of shape (K,), default=None
-        All classes, sorted, if some have no row here.
-    pos_label : label, default=None
-        Which class a single column is about; the larger one if None.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice.
-    level : float, default=0.95
-        How sure the intervals are.
 
     Returns
     -------

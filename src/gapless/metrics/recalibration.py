@@ -26,6 +26,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._ground.docstrings import described
 from .._ground.stored import (
     INPUT,
     Declaration,
@@ -293,6 +294,10 @@ class _Known:
         setattr(self, method, lambda rows: answers[rows])
 
 
+ROWS = """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Rows to classify.
+"""
 AUTO, NONE, SIGMOID, ISOTONIC = "auto", "none", "sigmoid", "isotonic"
 MAPS: dict[str, Any] = {SIGMOID: Sigmoid, ISOTONIC: Steps}
 
@@ -389,13 +394,9 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         take_over(self, _learned(inner, (X, y, sample_weight), self.method))
         return self
 
+    @described(ROWS)
     def predict_proba(self, X):
         """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -407,13 +408,9 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             return self.estimator_.predict_proba(X)
         return mapped(self._maps, scores_of(self.estimator_, X))
 
+    @described(ROWS)
     def predict(self, X):
         """The most probable class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

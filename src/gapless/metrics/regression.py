@@ -6,24 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from .estimates import Ratio, Smooth
+from .._ground.docstrings import described
+from .estimates import Ratio, Smooth, scored
 from .inputs import Numbers, read_numbers
-from .intervals import Score
+from .intervals import MEASURED, Score
 
 Array = np.ndarray
 
+# What the docstrings here describe alike.
+NUMBERS = """
+y_true, y_pred : array-like of shape (n,) or (n, outputs)
+    True and predicted numbers; the result for several outputs is the mean over them.
+"""
 
+
+@described(NUMBERS, MEASURED)
 def mse(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     """The mean squared error.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,) or (n, outputs)
-        True and predicted numbers; several outputs are averaged.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts. Whole numbers are counts: 2 is the row twice.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -42,20 +41,12 @@ def mse(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0
     >>> print(mse([1.0, 2.0, 3.0, 4.0, 5.0], [1.1, 1.9, 3.4, 4.0, 4.7]))
     mse 0.1 (0.0 to 4.4 at 95 %, bootstrap of Student's t, n = 5)
     """
-    return _score("mse", squares(read_numbers(y_true, y_pred, sample_weight)), level)
+    return scored("mse", squares(read_numbers(y_true, y_pred, sample_weight)), level)
 
 
+@described(NUMBERS, MEASURED)
 def rmse(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     """The root of the mean squared error, in the units of y.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,) or (n, outputs)
-        True and predicted numbers. Of several outputs, the mean of their roots.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `mse`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -64,44 +55,28 @@ def rmse(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 
     """
     data = read_numbers(y_true, y_pred, sample_weight)
     if data.true.shape[1] > 1:
-        return _score("rmse", roots(data), level)
+        return scored("rmse", roots(data), level)
     ratio = squares(data)
     found = ratio.interval(level)
     value, low, high = (float(np.sqrt(x)) for x in (ratio.value, found.low, found.high))
     return Score("rmse", value, low, high, level, found.method, data.rows.size)
 
 
+@described(NUMBERS, MEASURED)
 def mae(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     """The mean absolute error.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,) or (n, outputs)
-        True and predicted numbers; several outputs are averaged.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `mse`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
     Score
         The value with its interval, found as for `mse`.
     """
-    return _score("mae", distances(read_numbers(y_true, y_pred, sample_weight)), level)
+    return scored("mae", distances(read_numbers(y_true, y_pred, sample_weight)), level)
 
 
+@described(NUMBERS, MEASURED)
 def r2(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     """The explained share of the variance of y: R² = 1 − Σ(y − z)²/Σ(y − ȳ)².
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,) or (n, outputs)
-        True and predicted numbers; the mean over several outputs.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, as for `mse`.
-    level : float, default=0.95
-        How sure the interval is.
 
     Returns
     -------
@@ -162,9 +137,3 @@ def _ratio(errors: Array, spreads: Array, data: Numbers) -> Ratio:
 def _mean_of(values: Array, pulls: list[Array], data: Numbers) -> Smooth:
     of_rows = np.sum(pulls, axis=0) / len(values) if pulls else np.zeros(len(data.true))
     return Smooth(float(values.mean()), of_rows, data.rows, (0.0, np.inf))
-
-
-def _score(name: str, measured: Ratio | Smooth, level: float) -> Score:
-    found = measured.interval(level)
-    size = measured.rows.size
-    return Score(name, measured.value, found.low, found.high, level, found.method, size)
