@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import TimeLimit, check
 from .._ground.interrupt import time_limit as limited
 from ..unseen import sentence
 from .held_out import HeldOut, behind_error, by_chance, expected, is_clearly_behind
-from .rows import Rows
+from .rows import RESAMPLED, Rows
 
 
 @dataclass(frozen=True)
@@ -122,18 +123,9 @@ class ModelComparison:
         plain = {name: getattr(self, name) for name in names}
         return plain | {"contenders": [asdict(one) for one in self.contenders]}
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw train and unseen score of each model, the best on top, with a standard error.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw both scores of each model with a standard error, the best on top; returns the axes."""
         plots = pictures()
         names, train, unseen, errors = zip(
             *((c.name, c.train, c.unseen, c.standard_error) for c in self.contenders)
@@ -143,6 +135,7 @@ class ModelComparison:
         )
 
 
+@described(RESAMPLED)
 def compare(
     models: Mapping[str, Any] | Sequence[Any],
     X: Any,
@@ -163,22 +156,10 @@ def compare(
     ----------
     models : mapping of str to estimator, or sequence of estimators
         Any models with scikit-learn's methods, the simplest first; copies are fitted.
-    X, y : array-like
-        All rows; X may be sparse or a table of pandas or polars.
     k : int, default=5
         The number of folds; there are k + 1 fits of each model.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, in fits and scores.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
-    groups, time : array-like of shape (n,), default=None
-        Labels of rows that are never split; when each row was seen.
     time_limit : float, default=None
         Seconds for all models; those that there is no time for are named in `skipped`.
-    on_progress : callable, default=None
-        Called before each model with its name, its place from 0, and the number of models.
-    random_state : int, default=0
-        Seed of the folds.
 
     Returns
     -------

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.percent import percent
 from .resampling import draw, repeated
-from .rows import Rows
+from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
 
@@ -85,22 +86,14 @@ class BiasVariance:
         """The same data as plain numbers and strings."""
         return asdict(self)
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw the parts as one bar.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw the parts as one bar; returns the axes."""
         plots = pictures()
         return plots.bias_variance({"": self.to_dict()}, loss=self.loss, axes=axes)
 
 
+@described(RESAMPLED)
 def bias_variance(
     model: Any,
     X: Any,
@@ -119,10 +112,6 @@ def bias_variance(
 
     Parameters
     ----------
-    model : estimator
-        Any classifier or regressor with scikit-learn's methods; copies are fitted.
-    X, y : array-like
-        The rows to draw from; X may be sparse or a table of pandas or polars.
     X_test, y_test : array-like, default=None
         Rows to predict. If None, each row is predicted by the models that did not draw it.
     truth : array-like, default=None
@@ -130,14 +119,8 @@ def bias_variance(
         simulated data; with it, noise is told from bias.
     refits : int, default=50
         How many models are fitted.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row of X counts.
-    groups : array-like of shape (n,), default=None
-        Labels of rows that are drawn together.
     time_limit : float, default=None
         Seconds for all fits: as many models are fitted as there is time for, two at least.
-    random_state : int, default=0
-        Seed of the draws.
 
     Returns
     -------

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.tables import readable
 from .._ground.validation import read_weights
 from .permutation import with_donors
@@ -57,18 +58,9 @@ class PartialDependence:
     def __repr__(self) -> str:
         return f"<PartialDependence on {self.column}: {len(self.values)} values>"
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw the mean prediction by the value, with a line for each class.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw the mean prediction by the value, with a line for each class; returns the axes."""
         plots = pictures()
         # Of two classes the second says all.
         kept = slice(1, None) if len(self.classes) == 2 else slice(None)
@@ -116,19 +108,14 @@ class PairDependence:
         sizes = " × ".join(str(len(each)) for each in self.values)
         return f"<PairDependence on {' and '.join(self.columns)}: {sizes} values>"
 
+    @described(AXES)
     def plot(self, label=None, *, axes=None):
-        """Draw the mean prediction as a colour above the plane of the two columns.
+        """Draw the mean prediction as a colour over the two columns; returns the axes.
 
         Parameters
         ----------
         label : class label, default=None
-            Whose probability is drawn; the last class if None. Of no use for numbers.
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
+            Whose probability is drawn; the last class if None. Has no effect for numbers.
         """
         if label is not None and label not in self.classes:
             raise ValueError(f"label must be one of {list(self.classes)}, got {label!r}.")

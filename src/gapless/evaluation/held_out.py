@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from ..unseen import SURE, Corrected, Judge, correct, lead, sentence
 from .answers import Answers, Part
 from .rows import Rows, Split
@@ -69,18 +70,9 @@ class Resampled:
         """The same data as plain numbers and strings."""
         return asdict(self)
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw the score of each split, and train and unseen score of all.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw the score of each split, and train and unseen score of all; returns the axes."""
         plots = pictures()
         return plots.splits(
             self.of_splits,

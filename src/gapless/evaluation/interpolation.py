@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import check
 from .._ground.threads import single_blas
 from .._ground.validation import check_values
@@ -67,18 +68,9 @@ class DoubleDescent:
         arrays = {name: getattr(self, name).tolist() for name in ("features", "train", "test")}
         return arrays | {"rows": self.rows, "penalty": self.penalty, "peak": self.peak}
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw both errors by the number of features, and where it equals that of the rows.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw both errors by the number of features, marking that of rows; returns the axes."""
         plots = pictures()
         return plots.descent(self.features, self.train, self.test, rows=self.rows, axes=axes)
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import TimeLimit, check, deadline
 from .._ground.interrupt import time_limit as limited
 from .held_out import HeldOut, by_chance
-from .rows import Rows, Split
+from .rows import RESAMPLED, Rows, Split
 
 Array = np.ndarray
 
@@ -161,18 +162,9 @@ class LearningCurve:
         plain = {name: getattr(self, name) for name in names}
         return arrays | plain
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw both scores by the number of rows, with a standard error and the law beyond.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw both scores by the number of rows, with errors and the law beyond; returns the axes."""
         plots = pictures()
         beyond = np.geomspace(self.sizes[-1], 4 * self.sizes[-1], 9)
         law = [self.expected(size) for size in beyond]
@@ -190,6 +182,7 @@ class LearningCurve:
 _ARRAYS = ("sizes", "train", "unseen", "standard_errors", "of_folds")
 
 
+@described(RESAMPLED)
 def learning_curve(
     model: Any,
     X: Any,
@@ -208,27 +201,15 @@ def learning_curve(
 
     Parameters
     ----------
-    model : estimator
-        Any model with scikit-learn's methods; copies are fitted.
-    X, y : array-like
-        All rows; X may be sparse or a table of pandas or polars.
     sizes : sequence of floats, default=None
         Parts, up to 1, of the rows of a fold's training part, or numbers of rows above 1; if None
         six of them from a tenth to all, each a good half more than the one before. Weights that
         are whole numbers count as so many rows.
-    k : int, default=5
-        The number of folds; there are k fits for each size.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, in fits and scores.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
     groups, time : array-like of shape (n,), default=None
         Labels of rows that are never split; when each row was seen. With time, the latest rows of
         the past are learned first.
     time_limit : float, default=None
         Seconds for all fits: the curve ends at the largest size for which there is time.
-    random_state : int, default=0
-        Seed of the draw.
 
     Returns
     -------

@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing, check_consistent_length
 
+from .._ground.docstrings import described
 from .._ground.interrupt import check
 from .._ground.validation import read_weights
 from ..unseen import Judge
 from .answers import Answers, Part
-from .rows import Rows
+from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
 
@@ -65,6 +66,7 @@ class PermutationImportance:
         return f"<PermutationImportance of {len(self.names)} features: {best} matters most>"
 
 
+@described(RESAMPLED)
 def permutation_importance(
     model: Any,
     X: Any,
@@ -87,8 +89,6 @@ def permutation_importance(
         learned by heart leans on columns that say nothing.
     sample_weight : array-like of shape (n,), default=None
         How much each row counts in the score.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
     n_repeats : int, default=5
         How often each column is shuffled.
     columns : sequence of int, default=None

@@ -7,16 +7,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._ground.docstrings import described
 from .._ground.interrupt import TimeLimit, check
 from .._ground.interrupt import time_limit as limited
 from ..unseen import Generalization, Judge, generalize
 from .answers import Answers, Part
 from .held_out import HeldOut, Resampled, in_words, score
-from .rows import Rows, Split
+from .rows import RESAMPLED, Rows, Split
 
 Array = np.ndarray
 
 
+@described(RESAMPLED)
 def hold_out(
     model: Any,
     X: Any,
@@ -33,22 +35,10 @@ def hold_out(
 
     Parameters
     ----------
-    model : estimator
-        Any model with scikit-learn's methods; a copy is fitted.
-    X, y : array-like
-        All rows; X may be sparse or a table of pandas or polars.
     test_size : float, default=0.25
         The part that is held out.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, in fits and scores.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
-    groups : array-like of shape (n,), default=None
-        Labels of rows that are never split.
     time : array-like of shape (n,), default=None
         When each row was seen: the latest rows are held out.
-    random_state : int, default=0
-        Seed of the draw.
 
     Returns
     -------
@@ -76,6 +66,7 @@ def hold_out(
     return HeldOut(model, rows, [split], scoring).said(f"hold-out of {len(split[1])} rows")
 
 
+@described(RESAMPLED)
 def k_fold(
     model: Any,
     X: Any,
@@ -92,22 +83,10 @@ def k_fold(
 
     Parameters
     ----------
-    model : estimator
-        Any model with scikit-learn's methods; copies are fitted.
-    X, y : array-like
-        All rows; X may be sparse or a table of pandas or polars.
     k : int, default=5
         The number of parts, and of fits.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, in fits and scores.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
-    groups : array-like of shape (n,), default=None
-        Labels of rows that are never split.
     time : array-like of shape (n,), default=None
         When each row was seen: time is cut into k + 1 parts, and each is predicted from its past.
-    random_state : int, default=0
-        Seed of the draw.
 
     Returns
     -------
@@ -132,6 +111,7 @@ def k_fold(
     return HeldOut(model, rows, splits, scoring).said(method)
 
 
+@described(RESAMPLED)
 def leave_one_out(
     model: Any,
     X: Any,
@@ -142,19 +122,6 @@ def leave_one_out(
     groups: Any = None,
 ) -> Resampled | Generalization:
     """Leave out each row, or each group, in turn.
-
-    Parameters
-    ----------
-    model : estimator
-        Any model with scikit-learn's methods; copies are fitted.
-    X, y : array-like
-        All rows; X may be sparse or a table of pandas or polars.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, in fits and scores.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
-    groups : array-like of shape (n,), default=None
-        Labels of rows that are left out together.
 
     Returns
     -------
@@ -189,6 +156,7 @@ INSIDE = 0.632
 PAIRS = 20
 
 
+@described(RESAMPLED)
 def bootstrap(
     model: Any,
     X: Any,
@@ -205,22 +173,10 @@ def bootstrap(
 
     Parameters
     ----------
-    model : estimator
-        Any model with scikit-learn's methods; copies are fitted.
-    X, y : array-like
-        All rows; X may be sparse or a table of pandas or polars.
     refits : int, default=50
         How many samples are drawn.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, in fits and scores.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
-    groups : array-like of shape (n,), default=None
-        Labels of rows that are drawn together.
     time_limit : float, default=None
         Seconds for all samples: as many are drawn as there is time for, two at least.
-    random_state : int, default=0
-        Seed of the draws.
 
     Returns
     -------

@@ -19,6 +19,28 @@ from .._ground.tables import readable, refuse_equal_names
 from .._ground.weighted_fits import weight_options
 from ..unseen import counted_labels, dealt, drawn, mean_and_error, splits, time_windows
 
+# What the docstrings of most functions here describe alike.
+RESAMPLED = """
+model : estimator
+    Any model with scikit-learn's methods; copies are fitted.
+X, y : array-like
+    All rows; X may be sparse, or a table of pandas or polars.
+k : int
+    The number of folds, and of fits for each model that is tried.
+sample_weight : array-like of shape (n,)
+    How much each row counts, in fits and scores.
+scoring : str or callable
+    Any scorer of scikit-learn; None is accuracy for classifiers and R² for others.
+groups : array-like of shape (n,)
+    Labels of rows that are never split.
+time : array-like of shape (n,)
+    When each row was seen: rows are predicted from earlier ones.
+on_progress : callable
+    Called before each model with its name, its place from 0, and the number of models.
+random_state : int
+    Seed of the draws.
+"""
+
 Array = np.ndarray
 
 Split = tuple[Array, Array]

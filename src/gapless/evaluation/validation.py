@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._ground.drawing import pictures
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import TimeLimit, check
 from .._ground.interrupt import time_limit as limited
 from .held_out import HeldOut, by_chance, expected, is_clearly_behind
-from .rows import Rows
+from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
 
@@ -122,18 +123,9 @@ class ValidationCurve:
         names = ("parameter", "best", "chosen", "expected", "metric", "kinds")
         return plain | {name: getattr(self, name) for name in names}
 
+    @described(AXES)
     def plot(self, *, axes=None):
-        """Draw both scores by the value, with a standard error, the best and the chosen value.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
+        """Draw both scores by the value, marking the best and the chosen one; returns the axes."""
         plots = pictures()
         return plots.validation(
             self.values,
@@ -148,6 +140,7 @@ class ValidationCurve:
         )
 
 
+@described(RESAMPLED)
 def validation_curve(
     model: Any,
     X: Any,
@@ -169,10 +162,6 @@ def validation_curve(
 
     Parameters
     ----------
-    model : estimator
-        Any model with scikit-learn's methods; copies are fitted.
-    X, y : array-like
-        All rows; X may be sparse or a table of pandas or polars.
     parameter : str
         Its name, such as "alpha", or "svc__C" in a pipeline.
     values : iterable
@@ -180,20 +169,10 @@ def validation_curve(
     simpler : "low", "high" or None, default=None
         Which values make simpler models; None knows it for common parameters, such as high ones for
         `alpha` and low ones for `C`, and for others takes the best.
-    k : int, default=5
-        The number of folds; there are k fits for each value.
-    sample_weight : array-like of shape (n,), default=None
-        How much each row counts, in fits and scores.
-    scoring : str or callable, default=None
-        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
-    groups, time : array-like of shape (n,), default=None
-        Labels of rows that are never split; when each row was seen.
-    time_limit : float, default=None
-        Seconds for all fits; values that there is no time for are named in `skipped`.
     on_progress : callable, default=None
         Called before each value with "parameter=value", its place from 0, and the number of values.
-    random_state : int, default=0
-        Seed of the draw.
+    time_limit : float, default=None
+        Seconds for all fits; values that there is no time for are named in `skipped`.
 
     Returns
     -------
