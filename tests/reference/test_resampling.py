@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 import gapless
 from gapless import LogisticRegression, Ridge, evaluation
 from gapless.evaluation import bootstrap, hold_out, k_fold, leave_one_out
-from gapless.evaluation.answers import Answers, Part
 from gapless.evaluation.rows import Rows
+from gapless.unseen.stand_in import Part, StandIn
 
 WAYS = {"hold-out": hold_out, "folds": k_fold, "each": leave_one_out, "bootstrap": bootstrap}
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
@@ -260,7 +260,7 @@ def test_weights_are_repeats_for_importances(scoring, rng):
 def test_answers_are_copied_like_any_object(rng):
     X, y = numbers(rng, 10)
     model, rows = Ridge().fit(X, y), np.arange(10)
-    answers = Answers([Part(model, X, rows)], 10)
+    answers = StandIn([Part(model, X, rows)], 10)
     for made in (copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))):
         np.testing.assert_array_equal(made(answers).predict(rows[:, None]), model.predict(X))
     with pytest.raises(AttributeError, match="__sklearn_clone__"):

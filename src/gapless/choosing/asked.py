@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..evaluation import Answers
 from ..metrics import Score
+from ..unseen import StandIn
 from .metric import Metric
 
 Array = np.ndarray
@@ -20,7 +20,7 @@ class Asked:
     Labels 0, 1, … say which rows belong together, (n,), if any do.
     """
 
-    model: Answers
+    model: StandIn
     y: Array
     metric: Metric
     groups: Array | None = None

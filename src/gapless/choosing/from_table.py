@@ -27,8 +27,7 @@ from ..data import (
     read_target,
     table_of,
 )
-from ..evaluation import Answers as StandIn
-from ..evaluation import Part
+from ..unseen import Part, StandIn
 from .asked import Asked
 from .budget import Budget, OwnTime
 from .choice import Answers, Candidate, Choice, Progress

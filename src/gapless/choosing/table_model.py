@@ -41,10 +41,8 @@ from ..data import (
     read_target,
     table_of,
 )
-from ..evaluation import Answers as StandIn
-from ..evaluation import Part
 from ..metrics import Score
-from ..unseen import MOST_ROWS, Intervals, check_coverage, quantiles
+from ..unseen import MOST_ROWS, Intervals, Part, StandIn, check_coverage, quantiles
 from .asked import Asked
 from .metric import MEAN_COST, Metric, metric_of
 from .splitting import group_labels

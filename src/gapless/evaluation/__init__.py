@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from .answers import Answers, Part
     from .comparison import Contender, ModelComparison, compare
     from .decomposition import BiasVariance, bias_variance
     from .dependence import PairDependence, PartialDependence, partial_dependence

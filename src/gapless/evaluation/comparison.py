@@ -125,7 +125,7 @@ class ModelComparison:
 
     @described(AXES)
     def plot(self, *, axes=None):
-        """Draw both scores of each model with a standard error, the best on top; returns the axes."""
+        """Draw both scores of each model, the best on top; returns the axes."""
         plots = pictures()
         names, train, unseen, errors = zip(
             *((c.name, c.train, c.unseen, c.standard_error) for c in self.contenders)

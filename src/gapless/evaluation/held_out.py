@@ -13,8 +13,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
-from ..unseen import SURE, Corrected, Judge, correct, lead, sentence
-from .answers import Answers, Part
+from ..unseen import SURE, Corrected, Judge, Part, StandIn, correct, lead, sentence
 from .rows import Rows, Split
 
 Array = np.ndarray
@@ -151,7 +150,7 @@ class HeldOut:
         parts = [Part(m, rows.take(test), test) for m, (_, test) in zip(self._models, splits)]
         counts = np.zeros(len(rows))
         counts[self.tested] = rows.counts[self.tested]
-        answers = Answers(parts, len(rows), self._classes)
+        answers = StandIn(parts, len(rows), self._classes)
         self._judge = Judge(answers, rows.y, counts, scoring)
         self._known = np.zeros((len(rows), 1))
 
@@ -179,7 +178,7 @@ class HeldOut:
                 draw = np.random.default_rng(0)
                 train = np.sort(draw.choice(train, self._most_train, replace=False))
             part = Part(model, self._rows.take(train), train)
-            answers = Answers([part], len(self._rows), self._classes)
+            answers = StandIn([part], len(self._rows), self._classes)
             own.append(score(answers, self._rows, train, self._scoring))
         return float(np.mean(own))
 
@@ -279,7 +278,7 @@ def _of_rows(held: HeldOut) -> Array | None:
         return None
 
 
-def score(answers: Answers, rows: Rows, some: Array, scoring: Any) -> float:
+def score(answers: StandIn, rows: Rows, some: Array, scoring: Any) -> float:
     """Of some of the rows; NaN where it is not defined, as an area for one class alone."""
     counts = np.zeros(len(rows))
     counts[some] = rows.counts[some]

@@ -164,7 +164,7 @@ class LearningCurve:
 
     @described(AXES)
     def plot(self, *, axes=None):
-        """Draw both scores by the number of rows, with errors and the law beyond; returns the axes."""
+        """Draw both scores by the number of rows, and the law beyond; returns the axes."""
         plots = pictures()
         beyond = np.geomspace(self.sizes[-1], 4 * self.sizes[-1], 9)
         law = [self.expected(size) for size in beyond]

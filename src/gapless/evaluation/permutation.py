@@ -13,8 +13,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from .._ground.docstrings import described
 from .._ground.interrupt import check
 from .._ground.validation import read_weights
-from ..unseen import Judge
-from .answers import Answers, Part
+from ..unseen import Judge, Part, StandIn
 from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
@@ -156,7 +155,7 @@ class _Scored:
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Array, weights: Array, scoring: Any) -> _Scored:
-        answers = Answers([Part(model, X, np.arange(len(y)))], len(y))
+        answers = StandIn([Part(model, X, np.arange(len(y)))], len(y))
         judge = Judge(answers, y, weights, scoring)
         return cls(judge, judge.score(np.zeros((len(y), 1))))
 
@@ -185,7 +184,7 @@ def _shuffled(
         for j in dict.fromkeys(j for j, _ in some):
             donors = [at[order] if k == j else at for at, (k, order) in zip(places, some)]
             stack = with_donors(stack, j, np.concatenate(donors))
-        answers = Answers([Part(model, stack, places.ravel())], places.size)
+        answers = StandIn([Part(model, stack, places.ravel())], places.size)
         found += [_Scored.of(answers, at[:, None], rows.y, rows.counts, scoring) for at in places]
     return found
 

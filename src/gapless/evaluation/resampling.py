@@ -10,8 +10,7 @@ import numpy as np
 from .._ground.docstrings import described
 from .._ground.interrupt import TimeLimit, check
 from .._ground.interrupt import time_limit as limited
-from ..unseen import Generalization, Judge, generalize
-from .answers import Answers, Part
+from ..unseen import Generalization, Judge, Part, StandIn, generalize
 from .held_out import HeldOut, Resampled, in_words, score
 from .rows import RESAMPLED, Rows, Split
 
@@ -204,7 +203,7 @@ def bootstrap(
     samples, found = zip(*repeated(once, refits, time_limit))
     counted = np.flatnonzero(rows.is_counted)
     full = Part(rows.fit(model, counted), rows.take(counted), counted)
-    own = Answers([full], len(rows), rows.classes(model))
+    own = StandIn([full], len(rows), rows.classes(model))
     train = score(own, rows, counted, scoring)
     chance = _chance(own, rows, scoring, rng)
     outside = float(np.nanmean([one.unseen for one in found]))
@@ -246,7 +245,7 @@ def draw(rows: Rows, rng: np.random.Generator) -> tuple[Array, Array]:
     return np.repeat(inside, of_row[inside]), np.flatnonzero(of_row == 0)
 
 
-def _chance(own: Answers, rows: Rows, scoring: Any, rng: np.random.Generator) -> float:
+def _chance(own: StandIn, rows: Rows, scoring: Any, rng: np.random.Generator) -> float:
     """What the model scores when its answers have nothing to do with the targets."""
     # Rows by content, each as likely as it has weight: so weight 2 is the row twice.
     target = np.unique(rows.y, axis=0, return_inverse=True)[1].ravel()

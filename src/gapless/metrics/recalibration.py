@@ -45,8 +45,10 @@ from ..unseen import (
     FOLDS,
     Judge,
     NotAvailable,
+    Part,
     Population,
     Remembering,
+    StandIn,
     Trial,
     dealt,
     take_over,
@@ -256,21 +258,18 @@ def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
     population = Population.of(X, code, read_weights(sample_weight, y))
     rows, weights = population.first, population.weights
     fold = dealt(np.arange(len(rows)), strata=y[rows], in_turn=True)
-    ask = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
-    answers = None
+    parts = []
     for k in np.unique(fold):
-        train, test = rows[fold != k], rows[fold == k]
-        if len(np.unique(y[train])) < len(model.classes_):
-            continue  # The only row of a class: whoever has not seen it knows of no such class.
-        other = _fit_again(model, X, y, train, weights[fold != k])
-        found = getattr(other, ask)(_safe_indexing(X, test))
-        answers = np.full((len(rows), *found.shape[1:]), np.nan) if answers is None else answers
-        answers[fold == k] = found
-    if answers is None:
+        train, test = rows[fold != k], np.flatnonzero(fold == k)
+        # The only row of a class is not held out: a model without it knows of no such class.
+        if len(np.unique(y[train])) == len(model.classes_):
+            other = _fit_again(model, X, y, train, weights[fold != k])
+            parts.append(Part(other, _safe_indexing(X, rows[test]), test))
+    if not parts:
         raise ValueError(TOO_FEW)
-    known = _Known(model.classes_, ask, answers)
-    there = np.flatnonzero(np.isfinite(answers.reshape(len(rows), -1)).all(axis=1))
-    return HeldOut.of(known, there, y[rows[there]], weights[there], f"{FOLDS}-fold")
+    held = np.sort(np.concatenate([part.rows for part in parts]))
+    models = StandIn(parts, len(rows), model.classes_)
+    return HeldOut.of(models, held[:, None], y[rows[held]], weights[held], f"{FOLDS}-fold")
 
 
 def _fit_again(model: Any, X: Any, y: Array, rows: Array, weights: Array) -> Any:
@@ -284,14 +283,6 @@ def _fit_again(model: Any, X: Any, y: Array, rows: Array, weights: Array) -> Any
         repeated = np.repeat(rows, weights.astype(int))
         return other.fit(_safe_indexing(X, repeated), y[repeated])
     return other.fit(_safe_indexing(X, rows), y[rows], **weight_options(model, weights))
-
-
-class _Known:
-    """Stands in for a model whose answers to all rows are known."""
-
-    def __init__(self, classes: Array, method: str, answers: Array):
-        self.classes_ = classes
-        setattr(self, method, lambda rows: answers[rows])
 
 
 ROWS = """

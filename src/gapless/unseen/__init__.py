@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .scores import Judge, metric_name
     from .search import CV, LOO, Choice, Search, best_of
     from .selection_bias import Corrected, correct
+    from .stand_in import Part, StandIn
     from .trial import Trial
     from .versions import (
         ChangeDial,

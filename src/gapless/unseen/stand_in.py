@@ -1,4 +1,4 @@
-"""What models answer for rows, asked for once: so that any scorer can judge them, row by row."""
+"""Stands in for fitted models: asks for their answers once, so that any scorer can judge rows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Part:
     rows: Array
 
 
-class Answers:
-    """Stands in for models that answer for n rows between them: row i is asked for by X = [[i]].
+class StandIn:
+    """Stands in for models that answer for n rows between them: X = [[i]] asks for row i.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Answers:
     def __sklearn_tags__(self):
         return self._parts[0].model.__sklearn_tags__()
 
-    def _standing_in(self, z: Array) -> Answers:
+    def _standing_in(self, z: Array) -> StandIn:
         return self
 
     def __getattr__(self, name: str) -> Any:
