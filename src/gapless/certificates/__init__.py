@@ -1,7 +1,8 @@
-"""The first gap: how far a fit is at most from the best one, proved from the data, said in words.
+"""The optimality gap: a bound on how far a fit is from the best one, proved from the data.
 
-`certificate` joins the evidence, `optimality` recomputes objective, lower bound and conditions row
-by row, `recession` finds objectives that have no minimiser. Knows problems, never a solver.
+`certificate` combines the evidence and says it in words, `optimality` recomputes objective, lower
+bound and conditions row by row, `recession` finds objectives without a minimiser. Knows problems,
+never a solver.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Certificate: how far a model is at most from the best one, proved from the data, said in words.
+"""Certificate: a bound on how far a model is from the best one, proved from the data, in words.
 
 `certify(problem, parameters)` computes it; estimators and `gapless.certify` call that. Imports no
 solver: it takes the primal value from (w, b), a lower bound from a dual point whose feasibility it
@@ -22,17 +22,18 @@ from .recession import recedes
 
 Array = np.ndarray
 
-# From the best to the worst: a sum of certificates has the worst kind among them, unless their
-# gaps together are within their tolerances together.
+# From the best to the worst: a sum of certificates has the worst kind among them, unless the sum of
+# their gaps is within the sum of their tolerances.
 KINDS = ("exact", "optimal", "bound", "stationary", "stopped", "none")
 MEASURED = ("exact", "optimal", "stopped")
-# What to do about a gap that is too large, where a solver has steps to take.
+# What to do about too large a gap, if the solver takes steps.
 CURE = "raise max_iter or tol"
-# Rounding up to this part of P₀ may be forgiven; beyond it the digits that count are lost.
+# Rounding up to this part of P₀ is tolerated; beyond it the digits that count are lost.
 RESOLVED = 1e-4
 # Gaps below this fraction are written with an exponent.
 SMALLEST_PLAIN = 1e-8
-# A larger multiple of the objective without features, which is then next to nothing, says nothing.
+# Beyond this multiple of the objective without features, which is then next to nothing, say no
+# percentage.
 LARGEST_SHARE = 1e6
 # At most this many problems on one design share a product, to bound the memory it takes.
 PROBLEMS_PER_PRODUCT = 32
@@ -47,9 +48,9 @@ class Certificate:
     kind : str
         "optimal" (convex, gap ≤ tolerance), "exact" (the same, found in closed form), "stopped"
         (convex, gap above it), "stationary" (non-convex: no direction improves at first order),
-        "bound" (a lower bound of another kind), "none" (no bound is known, or no minimum exists).
+        "bound" (a lower bound of another kind), "none" (no bound is known or no minimum exists).
     verdict : str
-        The same in words, with the cure where one is needed.
+        The same in words, with a remedy if one is needed.
     primal, dual : float
         P at the parameters, and a lower bound of P for all parameters (of unpenalised columns,
         up to a thousand times the size at which a column alone makes up the predictions).
@@ -58,7 +59,7 @@ class Certificate:
     relative_gap : float
         The gap divided by `scale`.
     tolerance : float
-        What the gap had to reach: tol·scale, plus what rounding may hide, if that is little.
+        The gap to reach: tol·scale, plus the rounding error if it is small.
     scale : float
         P₀, the objective at w = 0 with the best bias, above the smallest conceivable loss.
     rounding : float
@@ -82,7 +83,7 @@ class Certificate:
     method: str = "none"
 
     def __post_init__(self) -> None:
-        """Keep plain floats, which print as numbers and go into any file."""
+        """Keep plain floats, which print as numbers and fit any file."""
         for entry in fields(self):
             value = getattr(self, entry.name)
             if isinstance(value, np.floating):
@@ -90,7 +91,7 @@ class Certificate:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all sums are finite, so that the gap is a statement."""
+        """Whether all sums are finite, so that the gap means something."""
         sums = (self.primal, self.dual, self.gap, self.tolerance, self.scale, self.rounding)
         return all(map(math.isfinite, sums))
 
@@ -104,7 +105,8 @@ class Certificate:
     def __add__(self, other: Any) -> Certificate:
         """The certificate of both subproblems together: the numbers add, the worse kind counts.
 
-        What counts is the sum of the gaps: one part may exceed its tolerance by what others spare.
+        Only the sum of the gaps counts: one part may exceed its tolerance by what others leave
+        unused.
         """
         if not isinstance(other, Certificate):
             return NotImplemented
@@ -152,12 +154,12 @@ def certify(
     problem : Problem
         What is minimised.
     parameters : Parameters
-        Coefficients, bias, and the dual point if the solver left one. A wrong dual point can only
-        make the gap larger.
+        Coefficients, bias, and the solver's dual point, if any. A wrong dual point can only make
+        the gap larger.
     tol : float, default=1e-6
         The gap that counts as optimal, relative to the objective at w = 0.
     exact : bool, default=False
-        Whether the parameters come from a closed form, which the kind then says.
+        Whether the parameters come from a closed form; the kind is then "exact".
 
     Returns
     -------
@@ -165,7 +167,7 @@ def certify(
 
     Notes
     -----
-    Costs about four products with the data. P and D are summed in float64, also for float32 data.
+    Costs about four products with the data. P and D are summed in float64, even for float32 data.
     """
     return certify_all([problem], [parameters], tol, [exact])[0]
 
@@ -202,13 +204,13 @@ def certify_model(
     sample_weight : array-like of shape (n,), optional
         The weights it was fitted with.
     exact_kernel : bool, default=False
-        For a model with a kernel and landmarks in place of it: how far the model is at most from
-        the best one of the kernel itself. This takes n² kernel values, some at a time.
+        For a model that approximates a kernel by landmarks: bound the distance to the best model of
+        the kernel itself. This computes n² kernel values, in blocks.
 
     Returns
     -------
     Certificate
-        The sum over classes or outputs where the model solves one problem for each.
+        The sum over classes or outputs if the model solves one problem for each.
     """
     recompute = getattr(model, "_certified_exactly" if exact_kernel else "_certified", None)
     if exact_kernel and recompute is None:
@@ -218,7 +220,7 @@ def certify_model(
         )
     if (
         recompute is not None
-    ):  # a model that recomputes its certificate itself, and knows its own objective
+    ):  # a model that recomputes its certificate itself and knows its own objective
         return recompute(X, y, sample_weight)
     parts = getattr(model, "_certification_problem", None)
     if parts is None:
@@ -239,9 +241,9 @@ def certify_model(
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """Parameters that are said to be optimal, and what several problems compute together.
+    """Parameters claimed to be optimal, and what several problems compute together.
 
-    z is Xw + b. `name` tells where the first bound that is tried comes from.
+    z is Xw + b. `name` says where the first bound to try comes from.
     """
 
     problem: Problem
@@ -272,7 +274,7 @@ def _in_float64(parameters: Parameters) -> Parameters:
 
 
 def _claims(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> list[Claim]:
-    """What the certificates start from, by two products with the data for all of them."""
+    """The starting points of the certificates, by two products with the data for all of them."""
     if not problems:
         return []
     weights = problems[0].weights
@@ -335,8 +337,8 @@ def judged(
 ) -> Certificate:
     """The certificate of a convex problem whose P and D the caller has computed from the data.
 
-    The attributes of `Certificate` say what the numbers mean; `exact` is for closed forms, and
-    `cure` is what the verdict advises where the gap is too large.
+    The numbers are explained under `Certificate`; `exact` is for closed forms, and `cure` is the
+    verdict's advice if the gap is too large.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         gap = max(primal - dual, 0.0) + rounding
@@ -362,9 +364,9 @@ def judged(
 
 
 def _allowance(rounding: float, scale: float) -> float:
-    """What rounding may add to the tolerance: twice itself, unless it hides what is measured.
+    """How much rounding may add to the tolerance: twice itself, unless it hides the measurement.
 
-    A scale far below rounding is that of a constant target, which leaves nothing to measure.
+    A scale far below rounding belongs to a constant target, which leaves nothing to measure.
     """
     is_forgiven = rounding <= RESOLVED * scale or scale <= 0.1 * rounding
     return 2 * rounding if is_forgiven else 0.0
@@ -377,7 +379,7 @@ def _column_norms(problem: Problem) -> Array:
 
 
 def _best_bound(claim: Claim, enough: float) -> tuple[Evaluation | None, str]:
-    """The best lower bound of the candidates, or the first that is enough; and which it was."""
+    """The best lower bound of the candidates, or the first that is enough; and its name."""
     best, method = None, "none"
     w, b = claim.parameters.w, claim.parameters.b
     for name, bound in _candidates(claim):
@@ -392,7 +394,7 @@ def _best_bound(claim: Claim, enough: float) -> tuple[Evaluation | None, str]:
 
 
 def _candidates(claim: Claim) -> Iterator[tuple[str, Bound]]:
-    """Bounds from the dual points, the first being known."""
+    """Bounds from the dual points; the first is known already."""
     yield claim.name, claim.bound
     problem = claim.problem
     for name, theta in _dual_points(problem, claim.parameters.theta, claim.z):
@@ -401,7 +403,7 @@ def _candidates(claim: Claim) -> Iterator[tuple[str, Bound]]:
 
 
 def _dual_points(problem: Problem, stored: Array | None, z: Array) -> Iterator[tuple[str, Array]]:
-    """Where to look for a dual point, the most promising first."""
+    """Dual points to try, the most promising first."""
     if stored is not None and np.shape(stored) == np.shape(z):
         yield "stored", stored
     yield "gradient", -problem.derivative(z)
@@ -409,7 +411,7 @@ def _dual_points(problem: Problem, stored: Array | None, z: Array) -> Iterator[t
 
 
 def _complaint(problem: Problem, w: Array, b: Array) -> str | None:
-    """What is wrong with parameters that are not finite; an error if of another problem."""
+    """What is wrong with non-finite parameters; an error if they belong to another problem."""
     shape = (problem.d,) if problem.outputs is None else (problem.d, problem.outputs)
     if w.shape != shape or b.shape != shape[1:]:
         raise ValueError(
@@ -437,7 +439,7 @@ def _why_infinite(problem: Problem, w: Array) -> str:
 
 
 def _refused(problem: Problem, tol: float, complaint: str) -> Certificate:
-    """What is said of parameters without a finite objective."""
+    """The certificate of parameters without a finite objective."""
     return _unbounded(
         problem, tol, "stopped", f"stopped: the gap is not finite: {complaint}.", np.inf
     )
@@ -466,7 +468,7 @@ def _unbounded(
 
 
 def _without_bound(problem: Problem, w: Array, z: Array, primal: float, tol: float) -> Certificate:
-    """What can be said when a conjugate is missing: the value, and the distance to stationarity."""
+    """The certificate without a conjugate: the value, and the distance to stationarity."""
     culprit, missing = f"loss {problem.loss.name}", "conjugate and dual_domain, or dual_box"
     if problem.loss.has_conjugate:
         culprit = f"penalty {problem.penalty.name}"
@@ -486,7 +488,7 @@ def _first_order(problem: Problem, w: Array, z: Array) -> Conditions:
 def _judge_stationarity(
     problem: Problem, w: Array, z: Array, primal: float, tol: float
 ) -> Certificate:
-    """Non-convex: the distance to the subdifferential, relative to what it is without features."""
+    """Non-convex: the distance to the subdifferential, relative to that without features."""
     null = problem.null
     start = problem.derivative(problem.predictions(null.w, null.b))
     without = float(np.max(np.abs(problem.design.transposed_times(start)), initial=0.0))
@@ -551,7 +553,7 @@ def _percent(fraction: float) -> str:
 
 
 def _scaling_advice(norms: Array) -> str:
-    """What to say of features of very different size."""
+    """Advice about features of very different size."""
     positive = norms[norms > 0]
     ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
     return (

@@ -1,7 +1,7 @@
 """The objective, its lower bound and the conditions of optimality, recomputed row by row.
 
-Called by `certificates` alone. Nothing that a solver found is believed here: the dual point comes
-with its product with the data, its feasibility is checked on its own, and rounding is bounded.
+Called by `certificates` alone. Nothing from a solver is trusted: the dual point comes with its
+product with the data, its feasibility is checked, and rounding is bounded.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from ..problem import EPS, Bound, Problem, column_norms
 
 Array = np.ndarray
 
-# A bound holds for all coefficients of unpenalised columns up to so many times the size at which a
-# column alone is as large as the predictions. Aᵀθ = 0 holds but for rounding, so nothing can be
-# said of larger ones; only columns that are equal up to rounding can make use of them.
+# A bound holds for coefficients of unpenalised columns up to this multiple of the size at which a
+# column alone is as large as the predictions. Aᵀθ = 0 holds except for rounding, so nothing can be
+# said about larger ones; only columns that are equal up to rounding could use them.
 FAR = 1e3
 
 
 @dataclass(frozen=True)
 class Violation:
-    """The largest violation of a condition, and the row or feature where it is (None: nowhere)."""
+    """The largest violation of a condition, and its row or feature (None: nowhere)."""
 
     value: float = 0.0
     where: tuple[int, ...] | None = None
 
     @classmethod
     def largest(cls, violations: Array, positions: Array | None = None) -> Violation:
-        """The largest entry; `positions` names the rows of the array, 0, 1, … when None."""
+        """The largest entry; `positions` are the row numbers of the array, 0, 1, … if None."""
         if not violations.size:
             return cls()
         place = tuple(int(i) for i in np.unravel_index(violations.argmax(), violations.shape))
@@ -85,9 +85,9 @@ class Evaluation:
 def evaluate(
     problem: Problem, w: Array, b: Array, z: Array, bound: Bound, norms: Array
 ) -> Evaluation | None:
-    """P at (w, b) and D at the dual point of `bound`; None where that point is not feasible.
+    """P at (w, b) and D at the dual point of `bound`; None if that point is infeasible.
 
-    `norms` are those of the columns over the rows that count.
+    `norms` are those of the columns over rows of positive weight.
     """
     theta, v = bound.theta, bound.product
     if not _is_feasible(problem, bound, v, norms):
@@ -101,8 +101,8 @@ def evaluate(
         terms = abs(R) + abs(R_conjugate)
         terms += problem.weighted_sum(np.abs(losses)) + problem.weighted_sum(np.abs(conjugates))
         if problem.loss.task != "regression":
-            # Margins and probabilities are compared with 1 and rounded as 1 is; a probability p of
-            # rounding size that should be 0 counts for −p·log p.
+            # Margins and probabilities are compared with 1 and rounded like 1; a probability p of
+            # rounding size that should be 0 contributes −p·log p.
             terms += 64 * float(problem.weights.sum())
         rounding = (8 + np.log2(1 + _rows(problem))) * EPS * terms
         rounding += _rounding_of_primal(problem, w, b, z, norms)
@@ -118,7 +118,7 @@ def evaluate(
 
 
 def _slopes(problem: Problem, theta: Array) -> Array:
-    """u = −θ/s in the domain of ℓ*(y, ·), which it may have left by a rounding."""
+    """u = −θ/s, put back into the domain of ℓ*(y, ·) if rounding took it out."""
     s = np.broadcast_to(problem.row_weights, theta.shape)
     u = -np.divide(theta, s, out=np.zeros_like(theta), where=s > 0)
     return np.clip(u, *problem.loss.dual_domain(problem.y))
@@ -139,7 +139,7 @@ def _is_feasible(problem: Problem, bound: Bound, v: Array, norms: Array) -> bool
     total = np.abs(theta.sum(axis=0))
     if problem.fit_bias and np.any(total > 64 * EPS * np.sqrt(_rows(problem)) * size):
         return False
-    # bound.v is v with roundings beyond a limit of R* taken back: it must be no more than that.
+    # bound.v is v with rounding beyond a limit of R* undone: the change must be no more than that.
     return bool(np.all(np.abs(v - bound.v) <= rest))
 
 
@@ -153,17 +153,17 @@ def _is_in_box(problem: Problem, theta: Array) -> bool:
 
 
 def _rows(problem: Problem) -> int:
-    """How many rows are summed: one of weight 0 adds 0, without rounding."""
+    """The number of rows summed: one of weight 0 adds 0, without rounding."""
     return int(np.count_nonzero(problem.weights))
 
 
 def _walk(steps: int) -> float:
-    """The relative error of a sum of products, as of a random walk (Higham and Mary 2019)."""
+    """The relative error of a sum of products, modelled as a random walk (Higham and Mary 2019)."""
     return EPS * (4 + np.sqrt(steps))
 
 
 def _rounding_of_primal(problem: Problem, w: Array, b: Array, z: Array, norms: Array) -> float:
-    """What P loses by the rounding of z, through the steepest slope within reach of it."""
+    """The loss in P by the rounding of z, through the steepest slope within its reach."""
     own = 4 * EPS * (np.abs(z) + np.abs(b) + _size_of_targets(problem))
     shared = _walk(problem.d) * float(np.sum((np.abs(w).T * norms).T))
     reach = own + shared
@@ -176,7 +176,7 @@ def _rounding_of_primal(problem: Problem, w: Array, b: Array, z: Array, norms: A
 def _rounding_of_dual(
     problem: Problem, w: Array, b: Array, z: Array, bound: Bound, v: Array, norms: Array
 ) -> float:
-    """What D loses by the rounding of u and v, and by Aᵀθ that is only nearly 0."""
+    """The loss in D by the rounding of u and v, and by an Aᵀθ that is only nearly 0."""
     theta = bound.theta
     lost = 4 * EPS * float(np.sum(np.abs(theta) * (np.abs(z) + _size_of_targets(problem))))
     reach = np.maximum(np.abs(w), _reach(problem, bound.v))
@@ -184,7 +184,7 @@ def _rounding_of_dual(
         v - bound.v
     )
     lost += 2 * float(np.sum(walk * reach))
-    # Weak duality leaves ⟨Aᵀθ, best coefficients⟩, which are allowed to be much larger than ours.
+    # Weak duality leaves ⟨Aᵀθ, best coefficients⟩, which may be much larger than ours.
     free = problem.free[norms[problem.free] > 0]
     sizes = (problem.row_weights > 0) * (np.abs(z) + _size_of_targets(problem))
     size = FAR * float(np.max(column_norms(sizes)))
@@ -195,12 +195,12 @@ def _rounding_of_dual(
 
 
 def _size_of_targets(problem: Problem) -> Array | float:
-    """|y| where it is a number that z is compared with, 1 for a label."""
+    """|y| if z is compared with it as a number, 1 for a label."""
     return np.abs(problem.y) if problem.loss.task == "regression" else 1.0
 
 
 def _reach(problem: Problem, v: Array) -> Array:
-    """The size of the coefficients at which R*(v) is attained, where its quadratic part decides."""
+    """The size of the coefficients at which R*(v) is attained, if its quadratic part decides."""
     coordinates = problem.coordinates
     if coordinates is None:
         return np.zeros_like(v)

@@ -1,7 +1,7 @@
 """Objectives without a minimiser: separable data and no penalty.
 
 Called by `certificates` alone. The objective falls for ever along a direction, so its infimum is
-reached nowhere, and a gap to it would say nothing about the coefficients.
+never attained, and a gap to it would say nothing about the coefficients.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ import numpy as np
 from ..problem import FreeColumns, Problem, eigenvectors
 
 Array = np.ndarray
-FAR = 60.0  # a score at which exp(−z) is below rounding, and above the smallest number
-LARGEST_SEARCH = (
-    1000  # so many coefficients are searched for a direction, in a fraction of a second
-)
+FAR = 60.0  # a score at which exp(−z) is below rounding but above the smallest number
+LARGEST_SEARCH = 1000  # coefficients: a direction is found in a fraction of a second
 
 
 def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     """Whether the objective falls for ever along a direction that the parameters point in.
 
-    Only coefficients that cost nothing may grow for ever: their part of (w, b) is the direction,
-    moved off the rows that the loss still pulls on, as those are not separated.
+    Only coefficients without a cost may grow for ever: their part of (w, b) is the direction, made
+    orthogonal to the rows that the loss still pulls on, as those are not separated.
     """
     if not _has_asymptote(problem):
         return False
@@ -37,7 +35,7 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     if problem.loss.task == "regression":
         return False
     if problem.free_columns.span_all:
-        return True  # some coefficients give every row any score that one likes
+        return True  # some coefficients can give every row any score
     pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
     tried = None
     for threshold in (1e-2, 1e-4, 1e-5, 1e-6):
@@ -65,7 +63,7 @@ def _costs_nothing(problem: Problem, w: Array) -> Array:
 
 
 def _has_asymptote(problem: Problem) -> bool:
-    """Whether some row's loss falls towards a limit that it does not reach: logistic, not hinge."""
+    """Whether some row's loss falls towards a limit without reaching it: logistic, not hinge."""
     y = problem.y[problem.weights > 0][:100]
     if problem.loss.task == "multiclass":
         z = np.zeros((len(y), problem.outputs or 1))
@@ -81,7 +79,7 @@ def _beside(problem: Problem, w: Array, b: Array, live: Array) -> Array | None:
     """Scores along the part of (w, b) that leaves alone what the loss still pulls on.
 
     `live` marks the rows, or with classes the scores, that are not separated: along the direction
-    they may not change (for a class, in comparison with the class of the row).
+    they may not change (for a class, relative to the class of the row).
     """
     support = np.flatnonzero(w if w.ndim == 1 else w.any(axis=1))
     columns = FreeColumns(problem.design.columns(support), problem.fit_bias)
@@ -101,7 +99,7 @@ def _beside(problem: Problem, w: Array, b: Array, live: Array) -> Array | None:
 
 
 def _gram_of_live(problem: Problem, columns: FreeColumns, live: Array) -> Array:
-    """The Gram matrix of the conditions that the live scores stay, in units of the columns."""
+    """The Gram matrix of the conditions that fix the live scores, in units of the columns."""
     units = np.multiply.outer(columns.units, columns.units)
     if live.ndim == 1:
         return columns.gram(live.astype(float)) * units
@@ -119,14 +117,14 @@ def _gram_of_live(problem: Problem, columns: FreeColumns, live: Array) -> Array:
 
 
 def _beside_own_class(direction: Array, y: Array) -> Array:
-    """The score of each class minus that of the row's own class; one score as it is."""
+    """The score of each class minus that of the row's own class; a single score as it is."""
     if direction.ndim == 1 or not np.issubdtype(y.dtype, np.integer):
         return direction
     return direction - np.take_along_axis(direction, y[:, None], axis=1)
 
 
 def _margins(direction: Array, y: Array) -> Array:
-    """How far the row's own class is ahead of the next; the spread of the scores if it is not."""
+    """How far the row's own class leads the next; the spread of the scores if it does not lead."""
     spread = np.ptp(direction, axis=1)
     others = _beside_own_class(direction, y).copy()
     if others.shape[1] < 2 or not np.issubdtype(y.dtype, np.integer):
@@ -137,9 +135,9 @@ def _margins(direction: Array, y: Array) -> Array:
 
 
 def _falls_forever(problem: Problem, direction: Array, y: Array, s: Array) -> bool:
-    """Whether along t·direction no row's loss rises in the end, and some row's falls at every t.
+    """Whether along t·direction no row's loss finally rises, and some row's falls at every t.
 
-    The slope of a convex loss only grows with t, so that one look far out tells.
+    The slope of a convex loss only grows with t, so one look far out is enough.
     """
     size = np.abs(direction) if direction.ndim == 1 else _margins(direction, y)
     moves = (s > 0) & (size > 0)

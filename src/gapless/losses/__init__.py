@@ -1,7 +1,7 @@
-"""Losses ℓ(y, z): what a prediction costs. Each file is one frozen dataclass of vectorised NumPy.
+"""Losses ℓ(y, z): the cost of a prediction. Each file is one frozen dataclass of vectorised NumPy.
 
-Called by `problem` and by all that need a loss (boosting, evaluation). Imports NumPy and `_ground`.
-To add one, see docs/add_a_loss.md; the contract is in `_base.Loss`.
+Called by `problem` and by all parts that need a loss (boosting, evaluation). Imports NumPy and
+`_ground`. To add one, see docs/add_a_loss.md; the contract is in `_base.Loss`.
 """
 
 from ._base import DualBox, Loss, by_name

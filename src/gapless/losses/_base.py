@@ -1,4 +1,4 @@
-"""Loss: the contract every loss keeps. Its docstring is the tutorial; each other file is a loss."""
+"""Loss: the contract of every loss. Its docstring is the tutorial; each other file is a loss."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ class DualBox:
 
 
 class Loss:
-    """What a prediction z costs when the target is y, row by row; convex in z.
+    """The cost of a prediction z for the target y, row by row; convex in z.
 
     To add a loss, write one frozen dataclass in one file: set `task`, and give `value` and
     `gradient` in NumPy for whole vectors. Add `curvature` if ℓ has a useful second derivative, so
-    that Newton's method can use it. Add either `conjugate` and `dual_domain`, or `dual_box` from
-    which both follow, so that fits can be certified; for several scores `class_box` is what
-    `dual_box` is for one. A loss never sees X, coefficients, weights, n or the bias: those belong
-    to `Problem`.
+    that Newton's method can use it. Add either `conjugate` and `dual_domain`, or `dual_box`, from
+    which both follow, so that fits can be certified; `class_box` is the `dual_box` of several
+    scores. A loss never sees X, coefficients, weights, n or the bias: those belong to `Problem`.
 
     ==================  ==================================  ================
     task                target y                            predictions z
@@ -60,12 +59,12 @@ class Loss:
     has_conjugate: ClassVar[bool] = False
     has_link: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = False
-    # Whether y numbers the rows, each of which has a loss of its own.
+    # Whether y numbers the rows, each of which has its own loss.
     is_of_rows: ClassVar[bool] = False
     registry: ClassVar[dict[str, type[Loss]]] = {}
 
     def __init_subclass__(cls, **options):
-        """Read the capabilities off the methods that were written, and name the class."""
+        """Derive the capabilities from the methods that are defined, and name the class."""
         super().__init_subclass__(**options)
         task = getattr(cls, "task", None)
         if task not in TASKS:
@@ -92,16 +91,16 @@ class Loss:
         raise NotImplementedError
 
     def hessian_times(self, y: Array, z: Array, v: Array) -> Array:
-        """The Hessian of each row in z, times v; override when the Hessian is not diagonal."""
+        """The Hessian of each row in z, times v; override if the Hessian is not diagonal."""
         return self.curvature(y, z) * v
 
     def hessian_factors(
         self, y: Array, z: Array, gradient: Array | None = None
     ) -> tuple[Array, Array | None]:
-        """Each row's Hessian as diag(a) − ffᵀ: a and f in the shape of z, f None where it is 0.
+        """Each row's Hessian as diag(a) − ffᵀ: a and f in the shape of z, f None if it is 0.
 
-        Override with `hessian_times`; the diagonal alone would make coordinate descent slower. The
-        gradient at z saves work where it is known.
+        Override with `hessian_times`; the diagonal alone would slow coordinate descent down. The
+        gradient at z saves work if it is known.
         """
         return self.curvature(y, z), None
 
@@ -120,34 +119,35 @@ class Loss:
     def dual_domain(self, y: Array) -> tuple[Array, Array]:
         """Where ℓ* is finite (the closed range of ∂ℓ/∂z): lower and upper, to broadcast against z.
 
-        For several scores it is the range of every entry, and ℓ* says which vectors are inside.
+        For several scores it is the range of every entry, and ℓ* decides which vectors are inside.
         """
         box = self.dual_box(y)
         return box.lower, box.upper
 
     def dual_box(self, y: Array) -> DualBox:
-        """The conjugate as a quadratic on an interval, for losses that have such a one."""
+        """The conjugate as a quadratic on an interval, for losses that have one."""
         raise NotImplementedError
 
     def class_box(self, y: Array, K: int) -> DualBox:
-        """The same for K scores whose slopes sum to 0, as they do where only differences count."""
+        """The same for K scores whose slopes sum to 0, as if only differences count."""
         raise NotImplementedError
 
     def smallest(self, y: Array) -> Array:
-        """inf_z ℓ(y, z) = −ℓ*(y, 0), the shape of y; override if ℓ* cannot tell and it is not 0."""
+        """inf_z ℓ(y, z) = −ℓ*(y, 0), the shape of y; override if ℓ* is unknown and it is not 0."""
         if self.task == "multiclass" or not self.has_conjugate:
             return np.zeros(np.shape(y))
         return 0.0 - self.conjugate(y, np.zeros(np.shape(y)))
 
     def equal_scores(self, totals: Array) -> Array | None:
-        """The best scores if all rows must have the same, by the weights of the classes.
+        """The best scores if all rows have the same, from the weights of the classes.
 
-        Classes are −1 and +1, or 0 … K−1, and have weights > 0. None where no formula is known.
+        Classes are −1 and +1, or 0 … K−1, and have weights > 0. None if no formula is known.
         """
         return None
 
     def inverse_link(self, z: Array) -> Array:
-        """What the score z predicts: the mean of y, or the probability of y = +1 (of each class).
+        """The prediction for the score z: the mean of y, or the probability of y = +1 (of each
+        class).
 
         A classification loss without it, such as the hinge, has no probabilities.
         """
@@ -156,7 +156,7 @@ class Loss:
     def log_probabilities(self, z: Array) -> Array:
         """Logarithms of the probabilities: of y = −1 and +1, (n, 2), or of each class, (n, K).
 
-        Override where they can be had without the probabilities, which round to 0 or 1.
+        Override if they can be computed without the probabilities, which round to 0 or 1.
         """
         p = self.inverse_link(z)
         with np.errstate(divide="ignore"):
@@ -171,7 +171,7 @@ class Loss:
 
 
 def by_name(name: str | Loss) -> Loss:
-    """The loss of that name with its default parameters; a loss is returned as it is."""
+    """The loss `name` with its default parameters; a loss is returned as it is."""
     return look_up(name, Loss, Loss.registry)
 
 
@@ -190,7 +190,7 @@ def _joint_conjugate(box: DualBox, u: Array) -> Array:
 
 
 def exponential_excess(t: Array) -> Array:
-    """exp(t) − 1 − t, which near t = 0 the three terms would leave to rounding."""
+    """exp(t) − 1 − t, without the cancellation near t = 0."""
     with np.errstate(over="ignore"):
         return np.expm1(t) - t
 
@@ -202,5 +202,5 @@ def entropy_excess(r: Array) -> Array:
 
 
 def p_log_p(p: Array) -> Array:
-    """p·log p, and 0 at 0; where rounding left p below 0, a little above 0, on the safe side."""
+    """p·log p, and 0 at 0; for p below 0 by rounding, a little above 0, on the safe side."""
     return p * np.log(np.maximum(p, np.finfo(p.dtype).tiny))

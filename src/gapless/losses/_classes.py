@@ -10,9 +10,9 @@ from ._base import Array, DualBox, Loss
 
 
 def ahead(y: Array, z: Array, margin: float) -> Array:
-    """By how much each rival of the own class has too large a score: max(0, Δ + zₖ − z_y), (n, K).
+    """How much too large the score of each rival is: max(0, Δ + zₖ − z_y), (n, K).
 
-    0 for the own class.
+    0 for the row's own class.
     """
     rows = np.arange(len(y))
     short = z - z[rows, y][:, None]
@@ -31,8 +31,9 @@ def least_slopes(y: Array, K: int, of_label: float) -> Array:
 def nearest_slopes(t: Array, box: DualBox) -> Array:
     """The point of each row's box with Σₖuₖ = 0 that is nearest to t: clip(t − μ) for one μ.
 
-    The sum falls with μ, by as much as there are entries inside their intervals, from Σ upper on:
-    the ends of the intervals are passed in order until it is 0 (Held, Wolfe and Crowder 1974).
+    The sum falls with μ, from Σ upper on, at the rate of the number of entries inside their
+    intervals: the ends of the intervals are passed in order until it is 0 (Held, Wolfe and Crowder
+    1974).
     """
     n, K = t.shape
     ends = np.concatenate([t - box.upper, t - box.lower], axis=1)
@@ -51,7 +52,7 @@ def nearest_slopes(t: Array, box: DualBox) -> Array:
 
 
 def _summing_to_zero(u: Array, box: DualBox) -> Array:
-    """u with what rounding left of its sum taken off the entries strictly inside their interval."""
+    """u with the rounding of its sum subtracted from the entries strictly inside their interval."""
     is_inside = (u > box.lower) & (u < box.upper)
     count = np.maximum(is_inside.sum(axis=1, keepdims=True), 1)
     u -= is_inside * (u.sum(axis=1, keepdims=True) / count)
@@ -62,7 +63,7 @@ def _summing_to_zero(u: Array, box: DualBox) -> Array:
 class _SmoothClasses(Loss):
     """The loss with ℓ*(u) = linear·u + ½·quadratic·‖u‖² on the box of each row, where Σₖuₖ = 0.
 
-    The target y of a row is its number, so that the loss also works on some of the rows.
+    The target y of a row is its index, so that the loss also works on a subset of the rows.
     """
 
     box: DualBox
@@ -103,7 +104,7 @@ class _SmoothClasses(Loss):
         return np.array(-np.inf), np.array(np.inf)
 
     def _slopes(self, y: Array, z: Array) -> tuple[DualBox, Array]:
-        """The box of the given rows, and the u at which max_u zu − ℓ*(u) is reached."""
+        """The box of the given rows, and the u that attains max_u zu − ℓ*(u)."""
         box = self.class_box(y, z.shape[1])
         return box, nearest_slopes((z - box.linear) / box.quadratic, box)
 
@@ -111,7 +112,7 @@ class _SmoothClasses(Loss):
 def _factors(box: DualBox, u: Array) -> tuple[Array, Array]:
     """The Hessian of each row, the projection on the vectors of sum 0 among the scores that move.
 
-    Those are the ones whose slope is inside its interval; one alone cannot move.
+    Those are the scores whose slope is inside its interval; a single one cannot move.
     """
     moves = (u > box.lower) & (u < box.upper)
     count = moves.sum(axis=1, keepdims=True)

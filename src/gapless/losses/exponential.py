@@ -9,7 +9,7 @@ from ._base import Loss, p_log_p
 
 @dataclass(frozen=True)
 class Exponential(Loss):
-    """A bound of the 0-1 loss whose greedy minimisation by trees is AdaBoost.
+    """An upper bound on the 0-1 loss whose greedy minimisation by trees is AdaBoost.
 
     ℓ(y, z) = exp(−yz);   ℓ*(y, u) = p log p − p with p = −uy ≥ 0. The score is half the log-odds
     (Friedman, Hastie and Tibshirani 2000).

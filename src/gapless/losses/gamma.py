@@ -1,4 +1,4 @@
-"""Gamma loss: positive amounts whose mean is exp(z) and whose spread grows with it."""
+"""Gamma loss: positive amounts with mean exp(z) and a spread that grows with it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Huber loss: least squares that large errors pull on no more than `delta`."""
+"""Huber loss: least squares in which no error pulls harder than `delta`."""
 
 from dataclasses import dataclass
 

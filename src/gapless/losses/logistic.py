@@ -11,7 +11,7 @@ from ._base import Loss, is_within, p_log_p
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """Minus log-likelihood of a label with log-odds z; in bits (`base2`) a bound of the 0-1 loss.
+    """Minus log-likelihood of a label with log-odds z; in bits (`base2`), a bound on the 0-1 loss.
 
     ℓ(y, z) = c·log(1 + exp(−yz)), c = 1 or, with `base2`, 1/log 2;
     ℓ*(y, u) = c·(p log p + (1−p) log(1−p)) with p = −uy/c in [0, 1].

@@ -1,4 +1,4 @@
-"""Quantile loss: the value below which a given share of the targets is."""
+"""Quantile loss: the value below which a given share of the targets lies."""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,7 @@ SHORT = 32
 
 @dataclass(frozen=True)
 class Softmax(Loss):
-    """Minus the log-likelihood of a class when the probabilities are p ∝ exp(z).
+    """Minus the log-likelihood of a class with probabilities p ∝ exp(z).
 
     ℓ(y, z) = log Σₖ exp(zₖ) − z_y, with gradient p − e_y;
     ℓ*(y, u) = Σₖ pₖ log pₖ with p = u + e_y, which must be a distribution.

@@ -37,4 +37,4 @@ class WestonWatkins(Loss):
         return DualBox(linear=self.margin * is_label, lower=label, upper=1.0 - is_label)
 
     def dual_domain(self, y):
-        return np.array(-np.inf), np.array(1.0)  # 1 − K for the own class, and y does not tell K
+        return np.array(-np.inf), np.array(1.0)  # 1 − K for the own class, but y does not reveal K

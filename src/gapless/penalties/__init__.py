@@ -1,4 +1,4 @@
-"""Penalties R(w): what coefficients cost. Each file is one family, frozen dataclasses of NumPy.
+"""Penalties R(w): the cost of coefficients. Each file is one family, frozen dataclasses of NumPy.
 
 Called by `problem` and the solvers. The scalar proximal maps of the separable ones also live in
 src/core/linear/prox.hpp. Imports NumPy and `_ground`. The contract is in `_base.Penalty`.

@@ -1,4 +1,4 @@
-"""Penalty: the contract every penalty keeps, and the separable ones' formulas, written once."""
+"""Penalty: the contract of every penalty, and the formulas of the separable ones, written once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Coordinates:
 
     @classmethod
     def make(cls, d: int, l1=0.0, l2=0.0, lower=-np.inf, upper=np.inf) -> Coordinates:
-        """Numbers or arrays of length d, spread to arrays of length d."""
+        """From numbers or arrays of length d, broadcast to arrays of length d."""
         given = (l1, l2, lower, upper)
         return cls(*(np.full(d, values, dtype=float) for values in given))
 
@@ -37,22 +37,22 @@ class Coordinates:
 
     @cached_property
     def has_l1(self) -> bool:
-        """Whether some coefficient pays for its absolute value."""
+        """Whether some coefficient has an l1 > 0."""
         return bool(self.l1.any())
 
     @cached_property
     def has_l2(self) -> bool:
-        """Whether some coefficient pays for its square."""
+        """Whether some coefficient has an l2 > 0."""
         return bool(self.l2.any())
 
     @cached_property
     def has_bounds(self) -> bool:
-        """Whether some coefficient may not go everywhere."""
+        """Whether some coefficient is bounded."""
         return not (np.isneginf(self.lower).all() and np.isposinf(self.upper).all())
 
     @cached_property
     def is_strong(self) -> bool:
-        """Whether every coefficient pays for its square."""
+        """Whether every coefficient has an l2 > 0."""
         return bool((self.l2 > 0).all())
 
     def is_quadratic(self) -> bool:
@@ -82,10 +82,10 @@ class Penalty:
 
     w has shape (d,) or, with K outputs or classes, (d, K). `value` and `prox` are enough to fit by
     proximal gradient, and `conjugate` lets fits be certified; `subdifferential_distance` and
-    `feasible_scales` follow from them, and are written where a formula is known. `coordinates`
+    `feasible_scales` follow from them, and are overridden if a formula is known. `coordinates`
     hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty.
-    `active`, `gradient` and `hessian_times` say where R is smooth and how it bends there: fits then
-    get their last digits, and leave-one-out estimates without refits. One that is a sum of scalar
+    `active`, `gradient` and `hessian_times` say where R is smooth and how it curves there: fits
+    then get their last digits, and leave-one-out estimates need no refits. A sum of scalar
     functions of the four-array form inherits everything from `Separable`.
     """
 
@@ -94,7 +94,7 @@ class Penalty:
     registry: ClassVar[dict[str, type[Penalty]]] = {}
 
     def __init_subclass__(cls, abstract: bool = False, **options):
-        """Name the class, unless it is only a base of others."""
+        """Name the class, unless it is only a base class."""
         super().__init_subclass__(**options)
         if not abstract:
             register(cls, Penalty.registry)
@@ -110,33 +110,33 @@ class Penalty:
     def subdifferential_distance(self, w: Array, g: Array) -> Array:
         """|−g − v| per coordinate, the shape of w, with v the point of ∂R(w) nearest to −g.
 
-        It is 0 everywhere when w is optimal beside a smooth part of gradient g, and ∞ where w is
-        out of bounds.
+        It is 0 everywhere if w is optimal for a smooth part with gradient g, and ∞ where w is out
+        of bounds.
         """
         # (w − prox(w − tg, t))/t tends to the shortest vector of g + ∂R(w) as t falls to 0.
         t = np.sqrt(EPS) * (1 + np.max(np.abs(w), initial=0)) / (1 + np.max(np.abs(g), initial=0))
         return np.abs(w - self.prox(w - t * g, t)) / t
 
     def conjugate(self, v: Array) -> float:
-        """R*(v) = sup_w ⟨v, w⟩ − R(w), ∞ included; free features are left to `Problem`."""
+        """R*(v) = sup_w ⟨v, w⟩ − R(w), possibly ∞; free features are left to `Problem`."""
         raise NotImplementedError
 
     def feasible_scales(self, v: Array) -> tuple[float, ...]:
-        """Numbers c in [0, 1] with R*(c·v) finite, worth trying; 0 where no other is."""
+        """Numbers c in [0, 1] with R*(c·v) finite, worth trying; 0 if there is no other."""
         if np.isfinite(self.conjugate(v)):
             return (1.0,)
-        low, high = 0.0, 1.0  # the domain of R* is convex: halve the interval that holds its end
+        low, high = 0.0, 1.0  # the domain of R* is convex: bisect for its end
         for _ in range(200):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if np.isfinite(self.conjugate(middle * v)) else (low, middle)
         return (low,)
 
     def coordinates(self, d: int) -> Coordinates | None:
-        """R as a sum of scalar functions, for the compiled core; None where it is not one."""
+        """R as a sum of scalar functions, for the compiled core; None if it is not one."""
         return None
 
     def blocks(self, d: int) -> Blocks | None:
-        """R as a sum of norms of blocks, for the compiled core; None where it is not one."""
+        """R as a sum of norms of blocks, for the compiled core; None if it is not one."""
         return None
 
     def free(self, d: int) -> Array:
@@ -144,9 +144,9 @@ class Penalty:
         return np.zeros(d, dtype=bool)
 
     def scaled(self, factor: float) -> Penalty | None:
-        """factor·R; itself where no strength changes it, None where the class cannot tell.
+        """factor·R; itself if no strength changes it, None if the class cannot scale it.
 
-        A frozen dataclass with a field `strength` in which R is linear need not write it.
+        A frozen dataclass with a field `strength` in which R is linear need not define it.
         """
         strength = getattr(self, "strength", None)
         if not is_dataclass(self) or not isinstance(strength, Real):
@@ -166,7 +166,7 @@ class Penalty:
         raise NotImplementedError
 
     def hessian(self, w: Array) -> Array:
-        """∂²R/∂w² of w[active(w)]: a matrix, or its diagonal where it is diagonal."""
+        """∂²R/∂w² of w[active(w)]: a matrix, or its diagonal if it is diagonal."""
         active = self.active(w)
         H = np.empty((np.count_nonzero(active),) * 2)
         for row, at in zip(H, np.flatnonzero(active)):
@@ -177,12 +177,12 @@ class Penalty:
 
     @property
     def has_curvature(self) -> bool:
-        """Whether the derivatives above are known."""
+        """Whether the derivatives above are defined."""
         return type(self).hessian_times is not Penalty.hessian_times
 
 
 class Separable(Penalty, abstract=True):
-    """A penalty given by its `coordinates`; all formulas are here, once.
+    """A penalty given by its `coordinates`; all formulas follow from them.
 
     R(w) = Σⱼ l1ⱼ|wⱼ| + ½·l2ⱼwⱼ² where lowerⱼ ≤ wⱼ ≤ upperⱼ for all j, else ∞.
     """
@@ -191,14 +191,14 @@ class Separable(Penalty, abstract=True):
         raise NotImplementedError
 
     def _kept(self, d: int) -> Coordinates:
-        """`coordinates(d)`, made once: every formula below begins with them."""
+        """`coordinates(d)`, computed once: every formula below starts from them."""
         kept = vars(self).get("_coordinates")
         if kept is None or len(kept.l1) != d:
             kept = vars(self)["_coordinates"] = self.coordinates(d)
         return kept
 
     def __getstate__(self):
-        # A copy or a file is made of the parameters alone.
+        # Copies and files contain the parameters alone.
         return {name: value for name, value in vars(self).items() if name != "_coordinates"}
 
     def value(self, w):
@@ -237,7 +237,7 @@ class Separable(Penalty, abstract=True):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if c.is_strong and not c.has_bounds:
                 return float(np.sum(0.5 * excess * (excess / l2)))
-            # The maximiser without bounds: at infinity where nothing but the bounds holds it.
+            # The maximiser without bounds: at infinity if only the bounds hold it.
             top = np.where(excess == 0, 0.0, excess / l2)
             best = np.clip(top, lower, upper)
             inside = 0.5 * excess * top
@@ -256,7 +256,7 @@ class Separable(Penalty, abstract=True):
         if not unheld.any():
             return (1.0,)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # A few roundings below l1/|v|, so that c·|v| ≤ l1 holds in floating point too.
+            # A few roundings below l1/|v|, so that c·|v| ≤ l1 also holds in floating point.
             ratio = np.where(unheld, (1 - 4 * EPS) * (l1 / np.abs(v)), 1.0)
         hard = float(np.min(ratio, initial=1.0, where=unheld & (l2 == 0)))
         soft = float(np.min(ratio, initial=1.0))
@@ -283,12 +283,12 @@ class Separable(Penalty, abstract=True):
 
 
 def by_name(name: str | Penalty) -> Penalty:
-    """The penalty of that name with its default parameters; a penalty is returned as it is."""
+    """The penalty `name` with its default parameters; a penalty is returned as it is."""
     return look_up(name, Penalty, Penalty.registry)
 
 
 def per_feature(name: str, values: Any, d: int) -> Array | float:
-    """Values given per feature, checked to be d of them; a number stands for all, None for 1."""
+    """Values per feature, checked to be d of them; a number stands for all, None for 1."""
     values = 1.0 if values is None else np.asarray(values, dtype=float)
     if np.ndim(values) and len(values) != d:
         raise ValueError(f"{name} has {len(values)} entries, but there are {d} features.")
@@ -296,5 +296,5 @@ def per_feature(name: str, values: Any, d: int) -> Array | float:
 
 
 def _shrink(v: Array, by: Array) -> Array:
-    """v moved towards 0 by that much: soft-thresholding."""
+    """v moved towards 0 by `by`: soft-thresholding."""
     return np.sign(v) * np.maximum(np.abs(v) - by, 0)

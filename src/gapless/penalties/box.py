@@ -1,4 +1,4 @@
-"""Bounds on the coefficients, signs among them, on top of another penalty."""
+"""Bounds on the coefficients, signs included, on top of another penalty."""
 
 from dataclasses import dataclass, replace
 

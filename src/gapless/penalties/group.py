@@ -40,7 +40,8 @@ class Group(Penalty):
 
     def subdifferential_distance(self, w, g):
         blocks = self.blocks(len(w))
-        # ∂R is one point, but at a group of zeros a ball, from which −g sticks out.
+        # ∂R is one point, except at a group of zeros, where it is a ball; count the part of −g
+        # outside.
         point = g + w * _over_norms(w, blocks)
         ball = g * np.maximum(1 - _over_norms(g, blocks), 0)
         return np.abs(np.where(_spread(_norms(w, blocks) > 0, blocks, w), point, ball))
@@ -56,7 +57,7 @@ class Group(Penalty):
         outside = (norms > blocks.strength) & (blocks.strength > 0)
         if not outside.any():
             return (1.0,)
-        # Below the quotient by the rounding of a norm, so that ‖c·v_g‖ ≤ λω_g holds as computed.
+        # Smaller than the quotient by the rounding of a norm, so that ‖c·v_g‖ ≤ λω_g as computed.
         rounding = (np.bincount(blocks.index).max() * v[0].size + 8) * EPS
         return (float((1 - rounding) * np.min(blocks.strength[outside] / norms[outside])),)
 

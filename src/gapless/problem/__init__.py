@@ -2,8 +2,8 @@
 
 X is a `Design` (`_ground.design`), `problem` is the objective P with its derivatives and the dual
 D; `dual_points` moves points into the dual's domain, `best_bias` is the best model without
-features; `kernel_matrix` and `kernel_features` make a kernel machine a problem of this kind. Knows
-losses, penalties and kernels, and no solver.
+features; `kernel_matrix` and `kernel_features` make a kernel machine such a problem. Knows losses,
+penalties and kernels, but no solver.
 """
 
 from typing import TYPE_CHECKING

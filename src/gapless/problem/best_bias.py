@@ -1,7 +1,7 @@
-"""The best bias for given scores: min_b Σ sᵢ ℓ(yᵢ, zᵢ + b), the model that uses no feature.
+"""The best bias for given scores: min_b Σ sᵢ ℓ(yᵢ, zᵢ + b), the model without features.
 
 Called by `problem`, for the objective P₀ that tolerances are relative to, and by boosting, for the
-values of leaves. A few passes over the rows, whatever the loss.
+values of leaves. Takes a few passes over the rows, whatever the loss.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class Slope:
     size: float = 0.0
 
     def rows(self, b: float) -> Array:
-        """The slope of each row that is left."""
+        """The slope of each remaining row."""
         return self.loss.gradient(self.y, self.z + b)
 
     def __call__(self, b: float) -> float:
-        """The slope, 0 where it is no more than rounding."""
+        """The slope, 0 if it is no more than rounding."""
         weighted = self.s * self.rows(b)
         total = self.constant + float(weighted.sum())
         size = self.size + float(np.abs(weighted).sum())
         return 0.0 if abs(total) <= 4 * EPS * size else total
 
     def curvature(self, b: float) -> float:
-        """The derivative of the slope; 0 for a loss that has none."""
+        """The derivative of the slope; 0 for a loss without one."""
         if not self.loss.has_curvature:
             return 0.0
         return float(self.s @ self.loss.curvature(self.y, self.z + b))
@@ -59,10 +59,10 @@ class Slope:
 
 
 def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
-    """The b at which the slope crosses 0: the middle, where it is 0 on an interval.
+    """The b at which the slope crosses 0; the middle if it is 0 on an interval.
 
-    Where no b is best because one class is missing, the end of what was searched, or the first b
-    at which the slope rounds to 0.
+    If no b is best because one class is missing, the end of the searched range, or the first b at
+    which the slope rounds to 0.
     """
     counts = s > 0
     if not counts.all():
@@ -74,9 +74,9 @@ def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
     start, spread = _region(loss, y, z, s)
     slope = Slope(loss, y, z, s)
     if slope(start) == 0 and slope.curvature(start) > 0:
-        return start  # the mean, where the loss is squared
+        return start  # the mean, for the squared loss
     if len(y) > 20_000:
-        # A sample of the rows tells where to look, and most others are constant there.
+        # A sample of the rows shows where to look, and most other rows are constant there.
         every = len(y) // 2000
         start = minimise_bias(loss, y[::every], z[::every], s[::every])
         spread = spread / 64
@@ -103,7 +103,7 @@ def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
 
 
 def _at_kinks(box: DualBox, z: Array, s: Array) -> float:
-    """The same for slopes that jump, at linear ± absolute: they are added up kink after kink."""
+    """The same for slopes that jump, at linear ± absolute: they are summed kink by kink."""
     kinks = np.concatenate([box.linear - box.absolute - z, box.linear + box.absolute - z])
     below = np.minimum(box.upper, 0.0) - box.lower
     above = box.upper - np.maximum(box.lower, 0.0)
@@ -125,7 +125,7 @@ def _at_kinks(box: DualBox, z: Array, s: Array) -> float:
 
 
 def _region(loss: Loss, y: Array, z: Array, s: Array) -> tuple[float, float]:
-    """About where the best bias is, and how far from there it may be."""
+    """Roughly where the best bias is, and how far away it may be."""
     if loss.task != "regression":
         return 0.0, 1 + float(np.abs(z).max())
     if loss.targets == "real":
@@ -137,7 +137,7 @@ def _region(loss: Loss, y: Array, z: Array, s: Array) -> tuple[float, float]:
 
 
 def _location(residual: Array, s: Array) -> tuple[float, float]:
-    """The mean of the residuals and how far they reach from it (never 0), without overflow."""
+    """The mean of the residuals and how far they extend from it (never 0), without overflow."""
     largest = float(np.max(np.abs(residual)))
     if largest == 0:
         return 0.0, 1.0
@@ -147,7 +147,7 @@ def _location(residual: Array, s: Array) -> tuple[float, float]:
 
 
 def _bracket(slope: Slope, start: float, spread: float) -> tuple[float, float]:
-    """An interval on which the slope changes sign, or the widest that was tried."""
+    """An interval on which the slope changes sign, or the widest one tried."""
     low = high = start
     for k in range(12):
         low = start - spread * 2.0**k
@@ -161,7 +161,7 @@ def _bracket(slope: Slope, start: float, spread: float) -> tuple[float, float]:
 
 
 def _middle(slope: Slope, b: float, low: float, high: float) -> float:
-    """The middle of the interval around b with slope 0; its one end where it is endless."""
+    """The middle of the interval around b with slope 0; its one end if it is unbounded."""
     if slope(low) == 0 and slope(high) == 0:
         return b
     if slope(high) == 0:

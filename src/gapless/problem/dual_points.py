@@ -1,8 +1,8 @@
-"""Moving a dual point, inside its domain, until it is orthogonal to the free columns A.
+"""Move a dual point, inside its domain, until it is orthogonal to the free columns A.
 
 Called by `problem` alone. The bias and an unpenalised feature cost nothing, so R* is finite only
-where Aᵀθ = 0. "Orthogonal" always means up to what rounding leaves in the product, which
-`certificates` then charges to the gap.
+where Aᵀθ = 0. "Orthogonal" always means up to rounding in the product, which `certificates` then
+charges to the gap.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..losses import DualBox, nearest_slopes
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
-LARGEST_GRAM = 3000  # beyond so many free columns the steps are solved iteratively
-MOST_ENTRIES = 1 << 22  # products of scores and features that are made at a time
-# Near a solution a few steps are enough. Far from one, or where the data are separable and only
-# θ = 0 is left, they become short or shrink little: so many of those are made.
+LARGEST_GRAM = 3000  # with more free columns the steps are solved iteratively
+MOST_ENTRIES = 1 << 22  # products of scores and features computed at a time
+# Near a solution a few steps are enough. Far from one, or if the data are separable and only θ = 0
+# is left, steps become short or shrink little: at most this many of those are taken.
 SHORT_STEPS, SLOW_STEPS = 12, 3
 PROJECTION_STEPS = 30
 
@@ -37,7 +37,7 @@ class FreeColumns:
 
     @property
     def is_bias(self) -> bool:
-        """Whether the ones are all there is."""
+        """Whether the column of ones is the only one."""
         return self.with_ones and not self.columns.d
 
     def times(self, delta: Array) -> Array:
@@ -86,12 +86,12 @@ class FreeColumns:
 
     @cached_property
     def units(self) -> Array:
-        """1/norms, and 1 for a column of zeros: what makes the columns comparable."""
+        """1/norms, and 1 for a column of zeros: makes the columns comparable."""
         return np.divide(1.0, self.norms, out=np.ones(self.m), where=self.norms > 1e-150)
 
     @cached_property
     def span_all(self) -> bool:
-        """Whether the columns span all vectors of length n, beyond doubt: only θ = 0 is left."""
+        """Whether the columns certainly span all vectors of length n: only θ = 0 is left."""
         n = self.columns.n
         if not 0 < n <= min(self.m, LARGEST_GRAM):
             return False
@@ -105,14 +105,14 @@ class FreeColumns:
         return factor is not None and bool(np.diag(factor).min() > 1e-6)
 
     def is_orthogonal(self, theta: Array, parts: Array) -> bool:
-        """Whether Aᵀθ = 0 up to rounding; `parts` are the numbers that θ is the difference of."""
+        """Whether Aᵀθ = 0 up to rounding; θ is the difference of `parts`."""
         rounding = 16 * EPS * self.norms * column_norms(parts)
         rest = np.abs(self.transposed_times(theta)).T
         return bool(np.all(rest <= rounding))
 
 
 class Intervals:
-    """Where each θᵢ may be: lower ≤ θ ≤ upper, arrays of length n with infinite entries allowed."""
+    """The interval of each θᵢ: lower ≤ θ ≤ upper, arrays of length n, possibly infinite."""
 
     def __init__(self, lower: Array, upper: Array):
         self.lower, self.upper = lower, upper
@@ -124,7 +124,7 @@ class Intervals:
 
     @cached_property
     def _limits_steps(self) -> Array:
-        """Which rows may move, but not everywhere."""
+        """Which rows may move, but not without limit."""
         return (np.isfinite(self.lower) | np.isfinite(self.upper)) & (self.lower < self.upper)
 
     @cached_property
@@ -136,7 +136,7 @@ class Intervals:
         return np.divide(1.0, width, out=np.zeros_like(width), where=width > 0)
 
     def clip(self, theta: Array) -> Array:
-        """θ moved to the nearest point inside."""
+        """The point inside nearest to θ."""
         return theta if self.is_line else np.clip(theta, self.lower, self.upper)
 
     def room(self, theta: Array, weights: Array) -> Array:
@@ -159,13 +159,13 @@ class Intervals:
         """The largest multiple (at most 1) of −room·shift that stays well inside."""
         if self.is_line or not self._limits_steps.any():
             return 1.0
-        # The room is at most the distance to either bound: |shift| ≤ 1 is inside.
+        # The room is at most the distance to either bound, so |shift| ≤ 1 stays inside.
         rows = self._limits_steps if len(shift) == len(self.lower) else True
         return min(1.0, 0.9 / max(0.9, float(np.max(np.abs(shift), where=rows, initial=0.0))))
 
 
 def column_norms(a: Array) -> Array:
-    """√Σᵢaᵢ² over rows; scaled by the largest entry where squares would overflow or vanish."""
+    """√Σᵢaᵢ² over rows; scaled by the largest entry if squares would overflow or vanish."""
     with np.errstate(over="ignore", under="ignore"):
         squares = np.sum(a * a, axis=0)
     if np.all((squares > 1e-250) & (squares < 1e250)):
@@ -178,10 +178,11 @@ def column_norms(a: Array) -> Array:
 def orthogonalise(
     theta: Array, free: FreeColumns, inside: Intervals, weights: Array
 ) -> Array | None:
-    """θ (n,) in its intervals with Aᵀθ = 0, near the given one inside them; None if none is found.
+    """θ (n,) in its intervals with Aᵀθ = 0, near the given one; None if none is found.
 
-    The rows at θ = 0 are first kept there: the conjugate may have a kink (ε-insensitive losses),
-    so that moving them costs the dual at first order, while moving the others costs it at second.
+    Rows at θ = 0 are held there at first: the conjugate may have a kink there (ε-insensitive
+    losses), so moving them costs the dual at first order, while moving the others costs it at
+    second.
     """
     if free.is_orthogonal(theta, theta):
         return theta
@@ -201,7 +202,7 @@ def orthogonalise(
 def _balance(
     theta: Array, free: FreeColumns, inside: Intervals, weights: Array, fixed: Array | None
 ) -> Array | None:
-    """θ − Ω·Aδ with Aᵀθ = 0, by steps that slow down at the bounds; None when they stop short.
+    """θ − Ω·Aδ with Aᵀθ = 0, by steps that slow down at the bounds; None if they stop short.
 
     Ω is the room θᵢ has in its interval. For the logistic loss that is the curvature s·ℓ″, so that
     a step is Newton's in the free coefficients, and the given θ = −s·ℓ′ becomes −s(ℓ′ + ℓ″·Aδ).
@@ -219,7 +220,7 @@ def _balance(
         if length == 1.0:
             if free.is_orthogonal(theta, theta):
                 return theta
-            # A full step leaves rounding alone; where a few of them do not remove it, only θ = 0 is
+            # A full step leaves only rounding; if a few of them do not remove it, only θ = 0 is
             # orthogonal (as many free columns as rows).
             full_steps += 1
             if full_steps == 5:
@@ -245,8 +246,8 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
     strong = values > 1e-6 * max(values[-1], 0.0)
     delta = vectors[:, strong] @ ((vectors[:, strong].T @ rest) / values[strong])
     shift = free.times(scale * delta)
-    # The Gram matrix knows its small eigenvalues only to eps times the largest. Formed from the
-    # combined columns themselves they are accurate, which reaches condition numbers (polynomial
+    # The Gram matrix knows its small eigenvalues only to eps times the largest. Computed from the
+    # combined columns themselves they are accurate, which handles condition numbers (polynomial
     # features, 1e12) that squaring puts out of reach.
     if not strong.all():
         columns = free.times(scale[:, None] * vectors[:, ~strong])
@@ -258,7 +259,7 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
 
 
 def _by_cholesky(H: Array, r: Array, smallest: float = 1e-3) -> Array | None:
-    """H⁻¹r, by a factor of H with its diagonal at one; None where a pivot is smaller than that.
+    """H⁻¹r, by a factor of H with a unit diagonal; None if a pivot is below `smallest`.
 
     A column of zeros, where r is 0 as well, gets 0.
     """
@@ -270,13 +271,13 @@ def _by_cholesky(H: Array, r: Array, smallest: float = 1e-3) -> Array | None:
 
 
 def _unit_scale(H: Array) -> Array:
-    """What makes the diagonal of H one; 1 where it is 0."""
+    """The scale that makes the diagonal of H one; 1 where it is 0."""
     diagonal = np.diag(H)
     return np.divide(1.0, np.sqrt(diagonal, where=diagonal > 0, out=np.ones(len(H))))
 
 
 def _cholesky(H: Array, scale: Array) -> Array | None:
-    """The lower factor of H with its diagonal at one; None where H is not positive definite."""
+    """The lower factor of H with a unit diagonal; None if H is not positive definite."""
     scaled = H * np.multiply.outer(scale, scale)
     np.fill_diagonal(scaled, 1.0)
     try:
@@ -286,17 +287,17 @@ def _cholesky(H: Array, scale: Array) -> Array | None:
 
 
 def eigenvectors(H: Array) -> tuple[Array, Array]:
-    """The eigenvalues of a symmetric matrix from the smallest on, and its eigenvectors."""
+    """Eigenvalues of a symmetric matrix in ascending order, and its eigenvectors."""
     return _uninterrupted(scipy.linalg.eigh, H)
 
 
 def _uninterrupted(function: Any, H: Array, *options: Any) -> Any:
-    """A factorisation; a long one in a worker, which Ctrl-C need not wait for."""
+    """A factorisation; a long one runs in a worker thread, so that Ctrl-C need not wait."""
     return in_worker(function, H, *options) if len(H) > 300 else function(H, *options)
 
 
 def _least_solution(H: Array, r: Array) -> Array:
-    """The least x with Hx = r for a positive semi-definite H, its smallest eigenvalues being 0."""
+    """The least x with Hx = r for a positive semi-definite H, small eigenvalues taken as 0."""
     if not len(H):
         return r
     values, vectors = eigenvectors(H)
@@ -322,7 +323,7 @@ def _solve_iteratively(free: FreeColumns, omega: Array, theta: Array) -> Array:
 
 
 def _shift(theta: Array, inside: Intervals, weights: Array) -> Array | None:
-    """clip(θ + τ·s) with the τ that makes its sum 0; None where the bounds have no such point.
+    """clip(θ + τ·s) with the τ that makes its sum 0; None if the bounds allow none.
 
     The sum grows with τ and is piecewise linear: Newton steps inside a bracket.
     """
@@ -348,7 +349,7 @@ def _shift(theta: Array, inside: Intervals, weights: Array) -> Array | None:
             if np.isfinite(low) and np.isfinite(high):
                 candidate = 0.5 * (low + high)
             else:
-                # Nothing moves here: go on until something does, or every row is at its bound.
+                # Nothing moves here: continue until something does, or every row is at its bound.
                 candidate, step = tau - np.sign(total) * step, 4 * step
         if candidate in (low, high) or not np.isfinite(candidate):
             break
@@ -357,7 +358,7 @@ def _shift(theta: Array, inside: Intervals, weights: Array) -> Array | None:
 
 
 def _spread_remainder(theta: Array, lower: Array, upper: Array) -> Array | None:
-    """θ with the last bits of its sum given to the row that has most room for them."""
+    """θ with the last bits of its sum given to the row with the most room for them."""
     total = float(theta.sum())
     room = theta - lower if total > 0 else upper - theta
     widest = int(np.argmax(room))
@@ -370,8 +371,8 @@ def _spread_remainder(theta: Array, lower: Array, upper: Array) -> Array | None:
 def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | None:
     """The same for classes: θ = s(e_y − p) with p tilted to p·exp(Aδ)/Σ, still a distribution.
 
-    δ is found by Newton's method on Σ s·log Σₖ pₖ exp(Aδ)ₖ − Σ s·(Aδ)_y, which is convex. None
-    where it stops short: separable data leave θ = 0 alone, which it would creep towards.
+    δ is found by Newton's method on Σ s·log Σₖ pₖ exp(Aδ)ₖ − Σ s·(Aδ)_y, which is convex. None if
+    it stops short: separable data leave only θ = 0, which it would approach slowly.
     """
     labels = one_hot(y, theta.shape[1])
     s = weights[:, None]
@@ -393,13 +394,14 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
         last = left
         step = _joint_step(s * p, np.sqrt(s) * p, rest, free)
         if free.is_bias:
-            # All rows are tilted alike, so one tells. The same shift of all scores changes nothing.
+            # All rows are tilted alike, so one is enough. The same shift of all scores changes
+            # nothing.
             step = step[:1] - step[0].mean()
         else:
             step -= np.sum(p * step, axis=1, keepdims=True)
         if not np.any(step) or not np.all(np.isfinite(step)):
             return None
-        # Only the probabilities that matter may hold the step back.
+        # Only the probabilities that matter may limit the step.
         matters = True if free.is_bias else p > 1e-10
         longest = float(np.max(np.abs(step), where=matters, initial=2.0))
         p = _normalised(p * np.exp(np.clip(step * (2.0 / longest), -100, 10)), labels)
@@ -426,10 +428,10 @@ def orthogonalise_slopes(
 
 
 def _balance_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Array | None:
-    """θ with Aᵀθ = 0 by steps on the entries strictly inside; None when they stop short.
+    """θ with Aᵀθ = 0 by steps on the entries strictly inside; None if they stop short.
 
-    Ω is the room of each entry, which takes the part of the probabilities in `tilt`: a step
-    Ω(x − mean of x under Ω) leaves the sum of a row as it is.
+    Ω is the room of each entry, in the role of the probabilities in `tilt`: a step Ω(x − mean of x
+    under Ω) does not change the sum of a row.
     """
     width = box.upper - box.lower
     full_steps = short_steps = 0
@@ -439,7 +441,7 @@ def _balance_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Arra
             return theta
         if full_steps == 5:
             return None
-        # Rounding may have taken an entry beyond its end.
+        # Rounding may have moved an entry beyond its end.
         room = np.maximum((u - box.lower) * (box.upper - u), 0.0) / width
         total = room.sum(axis=1, keepdims=True)
         share = np.divide(room, total, out=np.zeros_like(room), where=total > 0)
@@ -457,9 +459,9 @@ def _balance_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Arra
 
 
 def _project_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Array | None:
-    """θ = −s·u with Aᵀθ = 0 for the nearest such slopes; None where they are not found.
+    """θ = −s·u with Aᵀθ = 0 for the nearest such slopes; None if they are not found.
 
-    The slopes nearest to u − Aδ; δ minimises a convex function, piecewise quadratic and with the
+    The slopes nearest to u − Aδ; δ minimises a convex, piecewise quadratic function with the
     gradient Aᵀθ, by Newton's method.
     """
 
@@ -474,7 +476,7 @@ def _project_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Arra
         if free.is_orthogonal(theta, s[:, 0]):
             return theta
         moves = (u > box.lower) & (u < box.upper)
-        # Where too little moves, a thousandth of all entries is imagined to.
+        # If too little moves, pretend that a thousandth of all entries do.
         a = s * np.maximum(moves, 1e-3)
         f = a / np.sqrt(a.sum(axis=1, keepdims=True) + np.finfo(float).tiny)
         rest = free.transposed_times(theta)
@@ -487,7 +489,7 @@ def _project_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Arra
                 break
             length *= 0.5
         if length <= 1e-6:
-            # The fall is lost in rounding; a whole step may still remove what is left.
+            # The decrease is lost in rounding; a full step may still remove what is left.
             new, lower = reached(t + step)
             length = 1.0
         t, u, value = t + length * step, new, lower
@@ -502,14 +504,14 @@ def one_hot(y: Array, K: int) -> Array:
 
 
 def distribution(theta: Array, labels: Array, s: Array) -> Array:
-    """The p in θ = s(e_y − p), moved to the simplex; uniform where the weight is 0."""
+    """The p in θ = s(e_y − p), moved to the simplex; uniform for weight 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.where(s > 0, labels - theta / s, 1.0)
     return _normalised(np.maximum(p, 0.0), labels)
 
 
 def _normalised(p: Array, labels: Array) -> Array:
-    """Rows divided by their sums; the label alone where nothing is left."""
+    """Rows divided by their sums; the label alone if nothing is left."""
     total = p.sum(axis=1, keepdims=True)
     if np.all(total > 0):
         return p / total
@@ -540,10 +542,10 @@ def _joint_step(a: Array, f: Array, rest: Array, free: FreeColumns) -> Array:
 
 
 def _with_shifts(H: Array) -> Array:
-    """H (K, m, K, m) made regular though the same shift of all scores changes nothing.
+    """H (K, m, K, m) made regular although the same shift of all scores changes nothing.
 
-    Each row of K coefficients gets the curvature that its shift lacks, in units of its own, which
-    leaves the solution alone because the right-hand side sums to 0 over the classes.
+    Each row of K coefficients gets the curvature that its shift lacks, in its own units, which does
+    not change the solution because the right-hand side sums to 0 over the classes.
     """
     K, m = H.shape[:2]
     lifted = H.copy()
@@ -555,7 +557,8 @@ def _with_shifts(H: Array) -> Array:
 def joint_hessian(a: Array, f: Array | None, columns: FreeColumns) -> Array:
     """AᵀDA (K·m × K·m), score by score, where row i has the Hessian diag(aᵢ) − fᵢfᵢᵀ in its scores.
 
-    f ≥ 0 is None where the scores do not meet; the Hessian of a row must be no less than 0.
+    f ≥ 0 is None if the scores are not coupled; the Hessian of a row must be positive
+    semi-definite.
     """
     m, K = columns.m, a.shape[1]
     if columns.is_bias:
@@ -577,5 +580,5 @@ def joint_hessian(a: Array, f: Array | None, columns: FreeColumns) -> Array:
 
 
 def _products(f: Array, rows: Array) -> Array:
-    """Of each row all products of an entry of f with an entry of the row."""
+    """All products of an entry of f with an entry of the row, for each row."""
     return (f[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)

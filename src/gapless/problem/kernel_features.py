@@ -2,7 +2,7 @@
 
 A model f = Σⱼ αⱼ k(zⱼ, ·) + b with any loss and the penalty ½λ‖f‖² is the linear model Φw + b with
 ½λ‖w‖², where Φ is any factor of the Gram matrix. So problems, solvers, certificates and
-leave-one-out serve kernels as they are. `factor` makes the features: exact to rounding (pivoted
+leave-one-out serve kernels unchanged. `factor` makes the features: exact to rounding (pivoted
 Cholesky), of landmarks (Nyström), or random (Fourier). Called by the estimators with a kernel;
 knows kernels and designs, never an estimator.
 
@@ -37,17 +37,17 @@ Array = np.ndarray
 
 EXACT, NYSTROEM, RANDOM, UNFINISHED = "exact", "nystroem", "random_features", "unfinished"
 PRECOMPUTED = "precomputed"
-# What is left of kᵢᵢ, relative to the largest, when a row counts as explained by the landmarks.
+# The remainder of kᵢᵢ, relative to the largest, at which the landmarks explain a row.
 RESIDUAL = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
 # A larger error of ΦΦᵀ, relative to the largest kᵢᵢ, shows that K is not positive semi-definite.
 INDEFINITE = 1e-6
-# So many rows that were no pivots are looked at.
+# The number of non-pivot rows to check.
 CHECKED = 500
-# Landmarks are drawn at least and at most so many at a time, half as many as there are between.
+# At least and at most this many landmarks are drawn at a time; in between, half the current number.
 FIRST_BLOCK, BLOCK = 4, 32
-# They are drawn among so many rows for each of them, and at least among so many.
+# They are drawn from this many rows for each of them, and from at least this many.
 ROWS_PER_LANDMARK, SMALLEST_POOL = 10, 5000
-# Numbers in a block of features that is made at a time.
+# Numbers in a block of features.
 ENTRIES = 1 << 22
 
 
@@ -64,9 +64,9 @@ class KernelFeatures:
     """A map of rows to features φ(x) with φ(x)ᵀφ(z) ≈ k(x, z); the base of both kinds.
 
     `train` are the features of the rows it was made from, None in what a model stores; `kind` is
-    "exact", "nystroem", "random_features", or "unfinished" where the time was up before any of
-    them; `dtype` is that of the features. Where their number was chosen, `tried` are the numbers
-    that were looked at, and `is_enough` tells whether the last step brought little.
+    "exact", "nystroem", "random_features", or "unfinished" if time ran out before any of them;
+    `dtype` is that of the features. If their number was chosen, `tried` lists the numbers tried,
+    and `is_enough` says whether the last step gained little.
     """
 
     _stored: ClassVar[Declaration] = {
@@ -89,12 +89,12 @@ class KernelFeatures:
 
     @property
     def rank(self) -> int:
-        """How many features."""
+        """The number of features."""
         raise NotImplementedError
 
     @property
     def width(self) -> int | None:
-        """How many columns the rows have; None where the kernel is precomputed."""
+        """The number of columns of the rows; None for a precomputed kernel."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
@@ -107,9 +107,9 @@ class KernelFeatures:
     def transform_training(self, X: Any, distinct: Distinct) -> Array:
         """The same for rows among which some may be equal, or have no weight.
 
-        What else is in a block may change the last digit of a row. So the distinct rows that count
-        are transformed alone and in the order of their content: they get the same bits however
-        often they are there, in whatever order, and whichever rows of weight 0 are with them.
+        The other rows of a block may change a row's last digit. So the distinct rows of positive
+        weight are transformed alone and in the order of their content: they get the same bits
+        however often they occur, in any order, and whatever rows of weight 0 are with them.
         """
         check_memory(X.shape[0], self.rank, self.dtype, "set a smaller n_components")
         absent = np.flatnonzero(distinct.inverse < 0)
@@ -127,14 +127,14 @@ class KernelFeatures:
         return out
 
     def scores(self, X: Any, w: Array) -> Array:
-        """φ(x)ᵀw of rows for w (rank,) or (rank, K), float64, some rows at a time."""
+        """φ(x)ᵀw of rows for w (rank,) or (rank, K), float64, in blocks of rows."""
         out = np.empty((X.shape[0], *w.shape[1:]))
         for rows in row_blocks(X.shape[0], self.rank):
             out[rows] = Design(self._of(X[rows])).times(w)
         return out
 
     def carried(self, w: Array) -> Array:
-        """Coefficients of the first features, where more have been added, in terms of all."""
+        """Coefficients of the first features, extended to all features added since."""
         raise NotImplementedError
 
     def without_training(self) -> KernelFeatures:
@@ -154,15 +154,15 @@ class KernelFeatures:
 class LandmarkFeatures(KernelFeatures):
     """φ(x) = L⁻¹ k(Z, x) for landmarks Z with K(Z, Z) = LLᵀ.
 
-    φ(x)ᵀφ(z) is k itself wherever x or z is a landmark, or a combination of landmarks in the space
-    of the kernel. Further landmarks add features, and leave the first ones as they are.
+    φ(x)ᵀφ(z) is k itself if x or z is a landmark, or a combination of landmarks in the kernel's
+    feature space. Further landmarks add features and do not change the first ones.
 
     Parameters
     ----------
     landmarks : array or sparse matrix of shape (r, d)
         Z, rows of the training data; their positions if the kernel is precomputed.
     positions : ndarray of int, shape (r,)
-        Where they stand in it.
+        Their row numbers in it.
     lower : ndarray of shape (r, r)
         L, float64.
     """
@@ -179,17 +179,17 @@ class LandmarkFeatures(KernelFeatures):
 
     @property
     def rank(self) -> int:
-        """How many landmarks."""
+        """The number of landmarks."""
         return len(self.lower)
 
     @property
     def width(self) -> int | None:
-        """Those of the landmarks, where they are rows."""
+        """The number of columns of the landmarks, if they are rows."""
         return self.landmarks.shape[1] if self.landmarks.ndim == 2 else None
 
     @cached_property
     def basis(self) -> Array:
-        """L⁻ᵀ (r, r), with which features are kernel values times it."""
+        """L⁻ᵀ (r, r): kernel values times it are the features."""
         return self.dual_coef(np.eye(self.rank))
 
     def dual_coef(self, w: Array) -> Array:
@@ -202,7 +202,7 @@ class LandmarkFeatures(KernelFeatures):
             )
 
     def scores(self, X: Any, w: Array) -> Array:
-        """φ(x)ᵀw by kernel values alone."""
+        """φ(x)ᵀw from kernel values alone."""
         return self.kernel.times(X, self.landmarks, self.dual_coef(w))
 
     def carried(self, w: Array) -> Array:
@@ -237,7 +237,7 @@ class RandomFeatures(KernelFeatures):
 
     @property
     def width(self) -> int:
-        """Numbers of each frequency."""
+        """The number of entries of a frequency."""
         return self.frequencies.shape[0]
 
     def dual_coef(self, w: Array) -> None:
@@ -259,7 +259,7 @@ class RandomFeatures(KernelFeatures):
         return out
 
 
-# What a model with features of a kernel stores of them.
+# What a model with kernel features stores of them.
 FEATURES: Declaration = {
     "features_": Maybe(
         Value(
@@ -293,25 +293,25 @@ def factor(
     X : ndarray or sparse matrix of shape (n, d)
         Training rows, float32 or float64.
     weights : ndarray of shape (n,), optional
-        Their weights. Rows of weight 0 are no landmarks; equal rows count as one row with the sum
-        of their weights, and the order of the rows does not matter.
+        Their weights. Rows of weight 0 are never landmarks; equal rows count as one row with the
+        sum of their weights, and the order of the rows does not matter.
     kind : {"exact", "nystroem", "random_features"}
         How they are made.
     rank : int
-        How many features at most; without meaning where they are exact.
+        The largest number of features; ignored if they are exact.
     seed : int
-        Of what is drawn.
+        Seed of the random draws.
 
     Returns
     -------
     KernelFeatures
-        In the precision of X where they are approximate; exact ones are float64.
+        In the precision of X if they are approximate; exact ones are float64.
 
     Notes
     -----
     Exact features cost m³/3 operations and 16m² bytes for m distinct rows, and leave a residual of
-    1e-13 of the largest kᵢᵢ. Landmarks cost n·r·(d + r); a landmark is drawn with a probability in
-    proportion to what those before it leave of its kᵢᵢ, which is its ridge leverage score up to
+    1e-13 of the largest kᵢᵢ. Landmarks cost n·r·(d + r); the probability of a landmark is
+    proportional to what those before it leave of its kᵢᵢ, which is its ridge leverage score up to
     the strength.
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
@@ -324,7 +324,7 @@ def factor(
 
 
 def one_landmark(kernel: Kernel, X: Any, weights: Array) -> LandmarkFeatures:
-    """The feature of the first row that counts, for when there is no time for more."""
+    """The feature of the first row of positive weight, if there is no time for more."""
     positions = np.flatnonzero(weights > 0)[:1]
     kernel, Z = kernel.resolve(X, weights), landmarks(kernel, X, positions)
     size = some_rows(kernel, X, positions).diagonal()
@@ -334,7 +334,7 @@ def one_landmark(kernel: Kernel, X: Any, weights: Array) -> LandmarkFeatures:
 
 
 def some_rows(kernel: Kernel, X: Any, positions: Array) -> Rows:
-    """Training rows, ready for float64 values of a kernel among them."""
+    """Training rows, prepared for float64 kernel values among them."""
     if kernel.noise:
         raise ValueError(
             f"{kernel!r} has noise, which features cannot express; leave White out, the loss "
@@ -346,12 +346,12 @@ def some_rows(kernel: Kernel, X: Any, positions: Array) -> Rows:
 
 
 def landmarks(kernel: Kernel, X: Any, positions: Array) -> Any:
-    """What stands for training rows in a model: themselves, or their positions in given values."""
+    """What represents training rows in a model: themselves, or their positions in given values."""
     return positions if kernel.name == PRECOMPUTED else X[positions]
 
 
 def check_memory(rows: int, columns: int, dtype: Any, cure: str) -> None:
-    """Raise an error before an array is made that does not fit the free memory."""
+    """Raise an error before allocating an array that does not fit the free memory."""
     needed, free = float(rows) * columns * np.dtype(dtype).itemsize, free_memory()
     if needed > free:
         raise MemoryError(
@@ -366,7 +366,7 @@ def row_labels(X: Any) -> Array:
 
 
 def row_blocks(n: int, rank: int) -> Iterator[slice]:
-    """Stretches of rows whose features fit a block; Ctrl-C and the time limit come between."""
+    """Slices of rows whose features fit a block; checks Ctrl-C and the time limit in between."""
     size = max(ENTRIES // max(rank, 1), 1)
     for start in range(0, n, size):
         check()
@@ -375,9 +375,9 @@ def row_blocks(n: int, rank: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """The distinct rows that count, by content: where they first stand, and their weights.
+    """The distinct rows of positive weight, by content: their first positions, and their weights.
 
-    `inverse` says for all rows which distinct row they are, −1 without weight.
+    `inverse` is the distinct row of each row, −1 without weight.
     """
 
     first: Array
@@ -386,7 +386,7 @@ class Distinct:
 
     @classmethod
     def of(cls, X: Any, weights: Array) -> Distinct:
-        """Those of X."""
+        """The distinct rows of X."""
         labels, counted = row_labels(X), np.flatnonzero(weights > 0)
         _, first, numbers = np.unique(labels[counted], return_index=True, return_inverse=True)
         inverse = np.full(len(labels), -1)
@@ -395,7 +395,7 @@ class Distinct:
 
 
 def exact_features(kernel: Kernel, X: Any, distinct: Distinct) -> LandmarkFeatures:
-    """All that K says, up to rounding."""
+    """Features that reproduce K up to rounding."""
     m = len(distinct.first)
     check_memory(m, 3 * m, np.float64, 'use approximation="nystroem", or fewer rows')
     K = some_rows(kernel, X, distinct.first).gram()
@@ -416,8 +416,8 @@ def pivoted_cholesky(
 ) -> tuple[Array, Array]:
     """L (n, r) and pivots (r,) with K = LLᵀ up to a residual, relative to the largest kᵢᵢ.
 
-    L[pivots] is lower triangular. K, float64, is overwritten. A matrix that is not positive
-    semi-definite is an error.
+    L[pivots] is lower triangular. K, float64, is overwritten. Raises an error if K is not positive
+    semi-definite.
     """
     n = len(K)
     if not n:
@@ -439,9 +439,9 @@ def pivoted_cholesky(
 def _refuse_indefinite(
     factored: Array, diagonal: Array, L: Array, rest: Array, largest: float
 ) -> None:
-    """Raise an error unless LLᵀ also is K among the rows that were no pivots.
+    """Raise an error unless LLᵀ also equals K among the rows that were not pivots.
 
-    LAPACK has left K above the diagonal, where the rows still stand in their first order.
+    LAPACK has left K above the diagonal, where the rows are still in their first order.
     """
     if not len(rest):
         return
@@ -459,11 +459,11 @@ def _refuse_indefinite(
 
 
 class Drawing:
-    """Landmarks, drawn one block after the other among the distinct rows of X.
+    """Landmarks, drawn block by block among the distinct rows of X.
 
-    A landmark is drawn with a probability in proportion to the weight of its row and to what the
-    landmarks before it leave of kᵢᵢ, until that is a `residual` of the largest, by default as small
-    as the precision of X allows. The first `count` landmarks are the same however many follow.
+    The probability of a landmark is proportional to the weight of its row and to what the landmarks
+    before it leave of kᵢᵢ, until that is a `residual` of the largest, by default as small as the
+    precision of X allows. The first `count` landmarks are the same however many follow.
     """
 
     def __init__(
@@ -488,13 +488,13 @@ class Drawing:
         self.known = np.empty((len(pool), min(most, len(pool))))
 
     def _pool(self, weights: Array, size: int) -> Array:
-        """The rows to draw from: all, or so many of them, by weight."""
+        """The rows to draw from: all, or `size` of them, by weight."""
         if len(weights) <= size:
             return np.arange(len(weights))
         return np.sort(smallest(self.rng.standard_exponential(len(weights)) / weights, size))
 
     def grow(self, count: int) -> None:
-        """Draw until there are so many landmarks, or until they explain all rows."""
+        """Draw until there are `count` landmarks, or until they explain all rows."""
         count = min(count, self.known.shape[1])
         while len(self.chosen) < count:
             check()
@@ -529,7 +529,7 @@ class Drawing:
         return True
 
     def features(self, rank: int) -> LandmarkFeatures:
-        """Features of so many landmarks, or of all that are needed."""
+        """The features of the first `rank` landmarks, or of all that are needed."""
         self.grow(rank)
         chosen = self.chosen[:rank]
         positions = self.positions[chosen]
@@ -539,7 +539,7 @@ class Drawing:
 
 
 def smallest(keys: Array, count: int) -> Array:
-    """Positions of the smallest keys, in their order."""
+    """Positions of the `count` smallest keys, in their order."""
     if count < len(keys):
         some = np.argpartition(keys, count)[:count]
         return some[np.argsort(keys[some], kind="stable")]
@@ -549,7 +549,7 @@ def smallest(keys: Array, count: int) -> Array:
 def random_features(
     kernel: Kernel, X: Any, distinct: Distinct, rank: int, seed: int
 ) -> RandomFeatures:
-    """Frequencies in pairs of a cosine and a sine, whose product has less variance than others."""
+    """Frequencies in pairs of a cosine and a sine, whose product has the least variance."""
     rng = np.random.default_rng(seed)
     frequencies = kernel.frequencies(rng, X.shape[1], max((rank + 1) // 2, 1))
     features = RandomFeatures(kernel, RANDOM, X.dtype, None, frequencies)

@@ -18,7 +18,7 @@ Array = np.ndarray
 class KernelMatrix:
     """The n × n matrix K of a kernel between training rows, as solvers see it.
 
-    Blocks are computed when they are asked for; the whole matrix is computed once, if it fits.
+    Blocks are computed on request; the whole matrix is computed once, if it fits.
 
     Parameters
     ----------
@@ -28,17 +28,16 @@ class KernelMatrix:
     X : {ndarray, sparse matrix} of shape (n, d), or what the kernel takes
         The training rows.
     dtype : float32 or float64, default=float64
-        Precision of blocks and of the whole matrix. Products by `times` are float64 in any case.
+        Precision of blocks and of the whole matrix. Products by `times` are always float64.
     memory_limit : float, optional
-        The most bytes that a block or the whole matrix may take; half of the free memory by
-        default.
+        The most bytes a block or the whole matrix may take; by default half of the free memory.
 
     Attributes
     ----------
     n : int
         Number of rows.
     kernel : Kernel
-        The kernel, all parameters numbers.
+        The kernel, with all parameters resolved to numbers.
     diagonal : ndarray of shape (n,)
         k(xᵢ, xᵢ), float64.
 
@@ -79,7 +78,7 @@ class KernelMatrix:
         return self._exact_rows.diagonal()
 
     def operands(self) -> tuple | None:
-        """What the core computes values from by products, see `Rows.operands`."""
+        """The operands from which the core computes values by products, see `Rows.operands`."""
         return self._rows.operands()
 
     def whole(self) -> Array | None:
@@ -89,12 +88,12 @@ class KernelMatrix:
         return self._whole
 
     def room(self, most: int) -> Array:
-        """Memory for `part` of up to so many rows, or for what the limit allows."""
+        """Memory for a `part` of up to `most` rows, or for as many as the limit allows."""
         side = min(most, int(np.sqrt(self.memory_limit / self.dtype.itemsize)))
         return blank((side * side,), self.dtype)
 
     def part(self, rows: Array, room: Array) -> Array:
-        """K[rows][:, rows] in memory that is used again: getting it anew takes as long as K."""
+        """K[rows][:, rows] in reused memory: allocating it anew takes as long as computing K."""
         out = room[: len(rows) ** 2].reshape(len(rows), len(rows))
         if self._whole is not None:
             out[...] = self._whole[np.ix_(rows, rows)]
@@ -105,7 +104,7 @@ class KernelMatrix:
     def block(self, rows: Array, columns: Array | None = None) -> Array:
         """K[rows][:, columns], all columns by default; a new array.
 
-        Raises MemoryError before it allocates anything if the block is over the memory limit.
+        Raises MemoryError before allocating anything if the block exceeds the memory limit.
         """
         rows = np.asarray(rows)
         count = self.n if columns is None else len(columns)
@@ -114,7 +113,7 @@ class KernelMatrix:
         self._check_memory(len(rows), count)
         chosen = self._rows if columns is None else self._rows.only(np.asarray(columns))
         out = self._rows.only(rows).gram(chosen)
-        # Of a row with itself the diagonal is exact, where a product would leave rounding.
+        # For a row with itself the diagonal is exact, where a product would leave rounding.
         if columns is None:
             out[np.arange(len(rows)), rows] = self.diagonal[rows]
         else:
@@ -123,11 +122,11 @@ class KernelMatrix:
         return out
 
     def exact(self, rows: Array) -> Array:
-        """K[rows][:, rows] in float64, computed again from X."""
+        """K[rows][:, rows] in float64, recomputed from X."""
         return self._exact_rows.only(rows).gram()
 
     def times(self, coef: Array, rows: Array | None = None) -> Array:
-        """K[rows] @ coef for coef (n,) or (n, k), float64: the kernel computed again from X.
+        """K[rows] @ coef for coef (n,) or (n, k), float64, with the kernel recomputed from X.
 
         Rows of zeros in coef cost nothing.
         """
@@ -142,9 +141,9 @@ class KernelMatrix:
         return out.reshape(len(left), *coef.shape[1:])
 
     def times_each(self, products: Sequence[tuple[Array, Array]]) -> list[Array]:
-        """For each (rows, coef) the product K[rows][:, rows] @ coef, as `times` computes it.
+        """The product K[rows][:, rows] @ coef for each (rows, coef), as `times` computes it.
 
-        Rows are different ones, positions in int64, and coef float64.
+        Rows are distinct positions in int64, and coef is float64.
         """
         found = self._exact_rows.times_each(products)
         if self.kernel.noise:
@@ -152,11 +151,11 @@ class KernelMatrix:
         return found
 
     def scores(self, X: Any, coef: Array) -> Array:
-        """What coefficients (n, k) of the training rows give other rows, (rows, k)."""
+        """The scores (rows, k) of other rows by coefficients (n, k) of the training rows."""
         return self.kernel.times(X, self.X, coef)
 
     def only(self, rows: Array) -> KernelMatrix:
-        """The matrix of some of the rows; read off the whole one where that is there."""
+        """The matrix of some of the rows; read off the whole one if that is there."""
         rows = np.asarray(rows)
         part = copy.copy(self)
         for made in ("diagonal", "_exact_rows"):

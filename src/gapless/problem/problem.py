@@ -4,7 +4,7 @@
     D(θ)    = −Σᵢ sᵢ ℓ*(yᵢ, −θᵢ/sᵢ) − R*(Xᵀθ)
 
 with Aᵀθ = 0 for the free columns A: a column of ones for the bias, and the unpenalised features.
-Sums, never means. Solvers and certificates ask this class; nothing here knows either.
+Sums, never means. Solvers and certificates use this class; nothing here knows either.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .dual_points import (
 
 Array = np.ndarray
 
-# What a problem keeps once it is known, and that does not depend on its penalty.
+# Cached values of a problem that do not depend on its penalty.
 OF_THE_DATA = (
     "has_zero_weights",
     "has_unit_weights",
@@ -60,7 +60,7 @@ class Parameters:
 class Bound:
     """A feasible dual point, its product with the data v = Xᵀθ, and the dual value it proves.
 
-    In v roundings beyond a limit of R* are taken back; `product` is Xᵀθ as it was computed.
+    In v, rounding beyond a limit of R* is undone; `product` is Xᵀθ as computed.
     """
 
     theta: Array
@@ -83,12 +83,12 @@ class Problem:
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return self.design.n
 
     @property
     def d(self) -> int:
-        """How many features."""
+        """The number of features."""
         return self.design.d
 
     @property
@@ -108,7 +108,7 @@ class Problem:
         return scores + b
 
     def _known_scores(self, w: Array) -> Array | None:
-        """Xw if it is kept; not to be changed."""
+        """Xw if it is cached; not to be changed."""
         return self._kept("scores", w)
 
     def loss_sum(self, z: Array) -> float:
@@ -116,11 +116,11 @@ class Problem:
         return self.weighted_sum(self.loss.value(self.y, z))
 
     def weighted_sum(self, per_target: Array) -> float:
-        """Σ sᵢ·(sum of row i), a row of weight 0 counting 0 whatever it holds."""
+        """Σ sᵢ·(sum of row i); a row of weight 0 counts 0 whatever it holds."""
         per_row = per_target if per_target.ndim == 1 else per_target.sum(axis=1)
         if self.has_zero_weights:
             per_row = np.where(self.weights > 0, per_row, 0.0)
-        # NumPy adds in pairs, as accurate as a sum in float64 can be, and never by a threaded BLAS.
+        # NumPy sums pairwise, as accurately as float64 allows, and never by a threaded BLAS.
         return float(np.sum(self.weights * per_row))
 
     def primal(self, w: Array, b: Array, z: Array | None = None) -> float:
@@ -141,12 +141,12 @@ class Problem:
 
     @cached_property
     def has_zero_weights(self) -> bool:
-        """Whether some row counts for nothing."""
+        """Whether some row has weight 0."""
         return bool(np.any(self.weights == 0))
 
     @cached_property
     def has_unit_weights(self) -> bool:
-        """Whether every row counts once."""
+        """Whether every row has weight 1."""
         return bool(np.all(self.weights == 1))
 
     @cached_property
@@ -156,7 +156,7 @@ class Problem:
 
     @cached_property
     def coordinates(self) -> Coordinates | None:
-        """The penalty as a sum of scalar functions; None where it is not one."""
+        """The penalty as a sum of scalar functions; None if it is not one."""
         return self.penalty.coordinates(self.d)
 
     @cached_property
@@ -165,7 +165,7 @@ class Problem:
         return np.flatnonzero(self.penalty.free(self.d))
 
     def with_penalty(self, penalty: Penalty) -> Problem:
-        """The same with another penalty; what the data alone decide is not computed again."""
+        """The same with another penalty; reuses what depends on the data alone."""
         other = replace(self, penalty=penalty)
         known = {name: vars(self)[name] for name in OF_THE_DATA if name in vars(self)}
         vars(other).update(known)
@@ -196,7 +196,7 @@ class Problem:
 
     @cached_property
     def rows_at_equal_scores(self) -> tuple[Array, Array]:
-        """Targets and weights that differ when all scores are equal: one per class, or all rows."""
+        """Targets and weights that differ if all scores are equal: one per class, or all rows."""
         if self.loss.task == "binary":
             labels = np.array([-1.0, 1.0])
             return labels, np.array([self.weights[self.y == label].sum() for label in labels])
@@ -213,7 +213,7 @@ class Problem:
         return (len(y),) if self.outputs is None else (len(y), self.outputs)
 
     def _best_bias(self, z: Array | None) -> Array:
-        """argmin_b Σ sᵢ ℓ(yᵢ, zᵢ + b), z = 0 when None."""
+        """argmin_b Σ sᵢ ℓ(yᵢ, zᵢ + b); z = 0 if None."""
         if not self.fit_bias:
             return np.zeros(()) if self.outputs is None else np.zeros(self.outputs)
         y, s = (self.y, self.weights) if z is not None else self.rows_at_equal_scores
@@ -233,11 +233,11 @@ class Problem:
 
     @property
     def has_dual(self) -> bool:
-        """Whether lower bounds exist: the loss and the penalty both know their conjugates."""
+        """Whether lower bounds exist: the loss and the penalty both have conjugates."""
         return self.loss.has_conjugate and type(self.penalty).conjugate is not Penalty.conjugate
 
     def dual(self, theta: Array, v: Array) -> float:
-        """D(θ) for v = Xᵀθ; −∞ outside the domain of ℓ* or R*. Free columns are not its care."""
+        """D(θ) for v = Xᵀθ; −∞ outside the domain of ℓ* or R*. Does not check free columns."""
         u = self._negative_slopes(theta)
         if u is None:
             return -np.inf
@@ -246,7 +246,7 @@ class Problem:
         return dual if np.isfinite(dual) else -np.inf
 
     def _negative_slopes(self, theta: Array) -> Array | None:
-        """u = −θ/s inside the domain of ℓ*(y, ·); None where θ is outside its `box`."""
+        """u = −θ/s inside the domain of ℓ*(y, ·); None if θ is outside its `box`."""
         s = self.row_weights
         if self.has_zero_weights:
             if np.any(np.where(s > 0, 0.0, theta)):
@@ -255,16 +255,16 @@ class Problem:
         u = -theta / s
         if self._slopes is None:
             return u
-        # s·bound/s may miss the bound by a rounding, which is not outside.
+        # s·bound/s may miss the bound by rounding, which does not count as outside.
         inside = np.clip(u, *self._slopes)
         outside = np.abs(u - inside) > 4 * EPS * np.abs(inside)
         return None if outside.any() else inside
 
     def bound(self, theta: Array, product: Array | None = None) -> Bound:
-        """The best dual value that θ leads to: moved until it is feasible, then scaled.
+        """The best dual value near θ: moved until it is feasible, then scaled.
 
-        Any θ of the right shape will do, NaN included: what cannot be made feasible gives the bound
-        of θ = 0, Σ sᵢ min ℓ. The product Xᵀθ, where it is known, serves a θ that need not be moved.
+        Any θ of the right shape will do, even NaN: if it cannot be made feasible, the result is the
+        bound of θ = 0, Σ sᵢ min ℓ. A known product Xᵀθ serves a θ that need not be moved.
         """
         with single_blas():
             known = self._known_bound(theta)
@@ -279,7 +279,7 @@ class Problem:
             return self._keep("bound", bound.theta, bound)
 
     def _known_bound(self, theta: Array) -> Bound | None:
-        """The bound that θ is of, if it is kept."""
+        """The bound with dual point θ, if it is cached."""
         return self._kept("bound", theta)
 
     def _best_bound(self, moved: Array, v: Array) -> Bound:
@@ -297,16 +297,16 @@ class Problem:
     # ---- products with X that a certificate asks for again right after the fit -------------------
 
     def keep_products(self) -> None:
-        """Keep the last Xw and the last bound from now on, as long as nobody can change X."""
+        """Cache the last Xw and the last bound from now on, while X cannot change."""
         vars(self)["_products"] = {}
 
     def forget_products(self) -> None:
-        """Keep none any longer: the owner of X may change it once the fit is done."""
+        """Stop caching: the owner of X may change it after the fit."""
         vars(self).pop("_products", None)
 
     def _keep(self, name: str, at: Array, value: Any) -> Any:
         if (products := vars(self).get("_products")) is not None:
-            products[name] = at.copy(), value  # the caller may change where it was asked
+            products[name] = at.copy(), value  # the caller may change `at`
         return value
 
     def _kept(self, name: str, at: Array) -> Any:
@@ -316,7 +316,7 @@ class Problem:
 
     @cached_property
     def origin(self) -> Bound:
-        """The bound of θ = 0, which is always feasible; −∞ where no bound is known."""
+        """The bound of θ = 0, which is always feasible; −∞ if no bound is known."""
         theta = np.zeros(self._score_shape(self.y))
         v = np.zeros((self.d,) if self.outputs is None else (self.d, self.outputs))
         if not self.has_dual:
@@ -328,7 +328,7 @@ class Problem:
 
     @property
     def has_box(self) -> bool:
-        """Whether some θᵢ may not be any number."""
+        """Whether some θᵢ is bounded."""
         return self._slopes is not None or self.has_zero_weights
 
     def box(self) -> tuple[Array, Array]:
@@ -340,7 +340,7 @@ class Problem:
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array] | None:
-        """The domain of ℓ*(y, ·), None where it is the whole line."""
+        """The domain of ℓ*(y, ·), None if it is the whole line."""
         lower, upper = self.loss.dual_domain(self.y)
         return None if np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)) else (lower, upper)
 
@@ -355,20 +355,20 @@ class Problem:
 
     @cached_property
     def _class_box(self) -> DualBox:
-        """The domain of ℓ*(y, ·) for several scores, where it is a box and Σₖuₖ = 0."""
+        """The domain of ℓ*(y, ·) for several scores, if it is a box with Σₖuₖ = 0."""
         return self.loss.class_box(self.y, self._score_columns)
 
     def _moved(self, theta: Array) -> Array | None:
-        """θ moved inside its domain and orthogonal to the free columns; None where that fails."""
+        """θ moved inside its domain and orthogonal to the free columns; None if that fails."""
         theta = np.asarray(theta, dtype=float)
         if not self.has_dual or not np.all(np.isfinite(theta)):
             return None
         return self._orthogonal(self._inside(theta), self.free_columns)
 
     def _feasible(self, moved: Array, v: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Points θ near the given one that need at most scaling; none where that fails.
+        """Points θ near the given one that need at most scaling; none if that fails.
 
-        With each Xᵀθ without, and with, what rounding puts beyond a limit of R*.
+        Each with Xᵀθ, without and with what rounding puts beyond a limit of R*.
         """
         if not len(self._one_sided[0]):
             yield moved, v, v
@@ -379,7 +379,7 @@ class Problem:
                 yield found
 
     def _inside(self, theta: Array) -> Array:
-        """θ moved into the domain of the loss, row by row; 0 where the weight is 0."""
+        """θ moved into the domain of the loss, row by row; 0 for weight 0."""
         if self.loss.has_class_box:
             s = self.row_weights
             u = np.divide(-theta, s, out=np.zeros_like(theta), where=s > 0)
@@ -433,11 +433,11 @@ class Problem:
     def _respect_signs(
         self, theta: Array, v: Array, reach: float
     ) -> tuple[Array, Array, Array] | None:
-        """θ with side·X_jᵀθ ≤ 0 for the sign-constrained features; None where it is not found.
+        """θ with side·X_jᵀθ ≤ 0 for the sign-constrained features; None if it is not found.
 
-        Those that violate it are held at equality like free columns, and the others that this
-        pushes over join them. Near a solution its support is best held as well, whose products
-        are as small as the violations, or `reach` times that: the gap is then of second order.
+        Violators are held at equality like free columns, and others that this pushes over join
+        them. Near a solution it is best to hold the support as well, whose products are as small as
+        the violations, or `reach` times that: the gap is then of second order.
         """
         index, side = self._one_sided
         norms = np.sqrt(np.maximum(self.design.column_square_sums()[index], 0.0))
@@ -469,7 +469,7 @@ class Problem:
 
 
 def bounds(problems: Sequence[Problem], thetas: Sequence[Array]) -> list[Bound]:
-    """`Problem.bound` of each problem and its θ; they have one design, and share the product."""
+    """`Problem.bound` of each problem and its θ; they share one design and the product with it."""
     with single_blas():
         found = [problem._known_bound(theta) for problem, theta in zip(problems, thetas)]
         moved = {}
@@ -486,7 +486,7 @@ def bounds(problems: Sequence[Problem], thetas: Sequence[Array]) -> list[Bound]:
 
 
 def predictions(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> list[Array]:
-    """`Problem.predictions` of each problem; they have one design, and share the product."""
+    """`Problem.predictions` of each problem; they share one design and the product with it."""
     known = [problem._known_scores(q.w) for problem, q in zip(problems, parameters)]
     new = [q.w for q, scores in zip(parameters, known) if scores is None]
     made = iter(multiply_each(problems[0].design.times, new))
