@@ -1,5 +1,5 @@
-"""What all parts stand on: the compiled core, threads, LAPACK, interrupts, validation, progress.
+"""What all parts build on: the compiled core, threads, LAPACK, interrupts, validation, progress.
 
-Each file is a door of its own: `from .._ground.threads import single_blas`. Nothing here knows a
+Import from each file directly: `from .._ground.threads import single_blas`. Nothing here knows a
 loss, a problem or a model.
 """

@@ -1,4 +1,4 @@
-"""What an estimator says about itself: three members of its class, from which lists are made.
+"""What an estimator says about itself: three members of its class, from which lists are built.
 
 _formula()   what the fitted model minimises, as a `Formula`, for `gapless show`; None, with the
              reason in the docstring, where no formula says it.
@@ -6,8 +6,8 @@ _examples    the data on which the demo shows the model, with its parameters the
 _guide       the page of the guide that describes it: "trees" is docs/guide/trees.md.
 
 Its docstring describes every parameter and attribute; `docstrings.py` completes it with those that
-several classes share. `tests/test_registration.py` goes through all public estimators and says
-what is missing.
+several classes share. `tests/test_registration.py` checks all public estimators and reports what is
+missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Formula:
-    """What a fit minimises, and the numbers in it by their symbols; None is left out.
+    """What a fit minimises, and the numbers in it by their symbols; None values are left out.
 
     Formula("½ Σᵢ (yᵢ − xᵢᵀw)² + ½α‖w‖²", {"α": 0.1})
     """
@@ -32,7 +32,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Example:
-    """The data on which the demo shows an estimator, by name, and the parameters it has there."""
+    """The data on which the demo shows an estimator, by name, and its parameters there."""
 
     data: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -43,7 +43,7 @@ Examples = tuple[Example, ...]
 
 
 def chosen(model: Any, name: str) -> Any:
-    """A parameter as the fit chose it, else as it was given; the first of several."""
+    """A parameter as the fit chose it, else as given; the first of several."""
     found = getattr(model, f"{name}_", None)
     found = getattr(model, name, None) if found is None else found
     return np.ravel(found).tolist()[0] if isinstance(found, np.ndarray) and found.size else found

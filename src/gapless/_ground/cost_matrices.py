@@ -1,4 +1,4 @@
-"""What decisions cost: tables of true class against decision, the same for all rows or one each."""
+"""The costs of decisions: tables of true class against decision, for all rows or for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
     """Costs (K, K), row i for the true class i, column j for the decision j.
 
     From None (1 for each error), the cost of missing each class as a vector or a mapping from
-    labels, or the table itself, as an array or by names, `named_costs`.
+    labels, or the table itself, as an array or by names (`named_costs`).
     """
     K = len(classes)
     if cost_matrix is None:
@@ -36,14 +36,14 @@ def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
 def named_costs(costs: Array, classes: Array) -> dict[Any, dict[Any, float]]:
     """Costs (K, K) by the names of true classes, then of decisions.
 
-    So they are also those of rows that lack some of the classes.
+    So they also suit rows that lack some of the classes.
     """
     names = classes.tolist()
     return {true: dict(zip(names, row)) for true, row in zip(names, costs.tolist())}
 
 
 def _in_order(costs: Mapping[Any, Any], classes: list[Any]) -> list[Any]:
-    """Costs by name in the order of the classes; a table may have more of them."""
+    """Named costs in the order of the classes; a table may have more of them."""
     is_table = bool(costs) and all(isinstance(row, Mapping) for row in costs.values())
     unknown = [] if is_table else [label for label in costs if label not in classes]
     rows = (costs, *costs.values()) if is_table else (costs,)
@@ -71,9 +71,9 @@ def read_row_costs(costs: Any, n: int, K: int) -> Array:
 
 
 def expected_costs(probabilities: Array, costs: Array, abstain_cost: float | None) -> Array:
-    """What each decision costs on the average, (n, K), or (n, K + 1) with abstaining as the last.
+    """The expected cost of each decision, (n, K), or (n, K + 1) with abstaining as the last.
 
-    `costs` is (K, K) or (n, K, K), the probabilities are those (n, K) of the true class.
+    `costs` is (K, K) or (n, K, K); the probabilities (n, K) are those of the true class.
     """
     if costs.ndim == 2:
         expected = probabilities @ costs
@@ -85,7 +85,7 @@ def expected_costs(probabilities: Array, costs: Array, abstain_cost: float | Non
 
 
 def cheapest(probabilities: Array, costs: Array, abstain_cost: float | None) -> Array:
-    """The decision of least expected cost for each row, K being to abstain; the first of equals.
+    """The decision of least expected cost for each row, K for abstaining; ties go to the first.
 
     Only differences between the decisions count. Without the largest cost of each true class the
     0-1 costs leave −p and nothing to round, so that they give argmax p itself.
@@ -100,7 +100,7 @@ def cheapest(probabilities: Array, costs: Array, abstain_cost: float | None) -> 
 def realised_costs(
     true: Array, decisions: Array, costs: Array, abstain_cost: float | None
 ) -> Array:
-    """What each row has cost, (n,): positions of true classes, and decisions, K for abstaining."""
+    """The cost of each row, (n,), from true classes and decisions, by position (K: abstain)."""
     K = costs.shape[-1]
     decided = np.minimum(decisions, K - 1)
     at = (true, decided) if costs.ndim == 2 else (np.arange(len(true)), true, decided)
@@ -108,7 +108,7 @@ def realised_costs(
 
 
 def abstaining_label(classes: Array, label: Any) -> Any:
-    """What stands for no decision: the label asked for, else −1 or "abstain"."""
+    """The label for no decision: the one given, else −1 or "abstain"."""
     is_text = classes.dtype.kind not in "iufb"
     chosen = ("abstain" if is_text else -1) if label is None else label
     if chosen in classes.tolist():

@@ -16,7 +16,7 @@ from .threads import single_blas, thread_count
 
 Array = np.ndarray
 
-# Xᵀr reads only the rows in which r is not 0 if that is at most one in so many.
+# Xᵀr reads only the rows in which r is not 0 if these are at most one in this many.
 FEW = 4
 
 
@@ -35,9 +35,9 @@ class Lines(NamedTuple):
 class Design:
     """The n × d data matrix as an operator, optionally centred (X − 1μᵀ) without being copied.
 
-    Products take the precision of the vector: float64 in, float64 sums out, whatever X is stored
-    in. (A float32 vector with float64 data is computed in float64 too.) All products have the same
-    bits for any number of threads, obey Ctrl-C, and raise `interrupt.TimeLimit` at the deadline.
+    Products have the precision of the vector: float64 in, float64 sums out, however X is stored. (A
+    float32 vector with float64 data is computed in float64 too.) All products have the same bits
+    for any number of threads, obey Ctrl-C, and raise `interrupt.TimeLimit` at the deadline.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ class Design:
 
     @property
     def density(self) -> float:
-        """The part of X that is stored: 1 when it is dense."""
+        """The part of X that is stored: 1 if it is dense."""
         return self.X.nnz / max(self.n * self.d, 1) if self.is_sparse else 1.0
 
     def times(self, w: Array) -> Array:
-        """X @ w for w of shape (d,) or (d, K). Where most of w (d,) is 0, a sparse X costs less."""
+        """X @ w for w of shape (d,) or (d, K). If most of w (d,) is 0, a sparse X costs less."""
         matrix = self._as_matrix(w)
         out = np.empty((self.n, matrix.shape[1]), matrix.dtype)
         if self.is_sparse:
@@ -91,7 +91,7 @@ class Design:
     def transposed_times(self, r: Array, columns: Array | None = None) -> Array:
         """Xᵀ @ r for r of shape (n,) or (n, K), of all columns or of those at some positions.
 
-        Where most of r (n,) is 0, that costs less.
+        If most of r (n,) is 0, it costs less.
         """
         if columns is not None:
             return self._multiply_columns(r, columns)
@@ -109,7 +109,7 @@ class Design:
         return out.reshape(self.d, *r.shape[1:])
 
     def _multiply_columns(self, r: Array, columns: Array) -> Array:
-        if self.is_sparse and r.ndim == 1:  # to pick the columns would take longer
+        if self.is_sparse and r.ndim == 1:  # picking the columns would take longer
             return self.transposed_times(r)[columns]
         if self.is_sparse:
             return self.columns(columns).transposed_times(r)
@@ -132,8 +132,7 @@ class Design:
     def hessian_times(self, a: Array, f: Array | None, w: Array, b: Array) -> tuple[Array, Array]:
         """XᵀC and 1ᵀC (float64) where row i of C is (diag(aᵢ) − fᵢfᵢᵀ)(Xw + b)ᵢ; a, f like Xw.
 
-        All arrays must have the precision of X. Where X is dense and there are several outputs it
-        is read once.
+        All arrays must have the precision of X. A dense X with several outputs is read once.
         """
         if self.is_sparse or w.ndim == 1 or not w.size:
             curved = self.times(w) + b
@@ -172,7 +171,7 @@ class Design:
         return out
 
     def outer_gram(self, weights: Array | None = None) -> Array:
-        """X diag(weights) Xᵀ (n × n, float64) for weights ≥ 0 of the features, 1 when None."""
+        """X diag(weights) Xᵀ (n × n, float64) for weights ≥ 0 of the features, 1 if None."""
         weights = _as_float64(weights)
         out = np.empty((self.n, self.n))
         if not self.is_sparse:
@@ -189,7 +188,7 @@ class Design:
         return out
 
     def column_square_sums(self, weights: Array | None = None) -> Array:
-        """Σᵢ weightsᵢ xᵢⱼ² for every column j, float64; kept where there are no weights."""
+        """Σᵢ weightsᵢ xᵢⱼ² for every column j, float64; cached if there are no weights."""
         return self._square_sums.copy() if weights is None else self._weighted_squares(weights)
 
     @cached_property
@@ -217,14 +216,14 @@ class Design:
         return out
 
     def columns(self, index: Array) -> Design:
-        """The design made of the given columns (integer positions); all share its memory."""
+        """The design made of the given columns (integer positions)."""
         if len(index) == self.d and np.array_equal(index, np.arange(self.d)):
             return self
         X = self._compressed_columns if self.is_sparse else self.X
         return Design(X[:, index], None if self.center is None else self.center[index])
 
     def filled_columns(self) -> Array:
-        """Positions of the columns that are not known to be 0: all, or those of a sparse X."""
+        """Positions of columns that may be nonzero: all, or those with entries in a sparse X."""
         if not self.is_sparse:
             return np.arange(self.d)
         if self.X.format == "csc":
@@ -268,7 +267,7 @@ class Design:
         return moved
 
     def dense(self) -> Array:
-        """The matrix itself, centred: a new float64 array in F order, whatever X is stored in."""
+        """The matrix itself, centred: a new float64 array in F order, however X is stored."""
         X = self.X.toarray() if self.is_sparse else self.X
         X = np.array(X, dtype=np.float64, order="F")
         if self.center is not None:
@@ -300,7 +299,7 @@ class Design:
 
     @property
     def _has_columns(self) -> bool:
-        """Whether a sparse X is stored by columns, or has been turned to them already."""
+        """Whether a sparse X is stored by columns, or has already been converted to them."""
         return self.X.format == "csc" or "_compressed_columns" in vars(self)
 
     @cached_property
@@ -322,7 +321,7 @@ class Design:
         return self.center.astype(dtype, copy=False)
 
     def _dense_call(self, function: Any, *args: Any) -> None:
-        # One column is multiplied without BLAS.
+        # A single column is multiplied without BLAS.
         call = _call if args[-1].shape[1] == 1 else _call_blas
         call(function, self.X, self.center, *args)
 
@@ -339,9 +338,9 @@ class Design:
 
 
 def drop_empty_columns(X: Any) -> tuple[Any, Array] | None:
-    """A sparse X without its empty columns and the positions of the others; None if most are full.
+    """A sparse X without its empty columns, and the positions of the others; None if most are full.
 
-    Of a million words a few thousand texts have some: no work is spent on the others.
+    A few thousand texts use only some of a million words: no work is spent on the others.
     """
     if not sp.issparse(X):
         return None
@@ -357,7 +356,7 @@ def drop_empty_columns(X: Any) -> tuple[Any, Array] | None:
 
 
 def multiply_each(product: Callable[[Array], Array], vectors: Sequence[Array]) -> list[Array]:
-    """A product of a design, such as `design.times`, with each vector: those (n,) all at once."""
+    """A product of a design, such as `design.times`, with each vector; those (n,) all at once."""
     if len(vectors) < 2 or vectors[0].ndim == 2:
         return [product(vector) for vector in vectors]
     return list(np.ascontiguousarray(product(np.stack(vectors, axis=1)).T))
@@ -377,13 +376,13 @@ def _as_float64(v: Array | None) -> Array | None:
 
 
 def _contiguous(X: Array) -> Array:
-    """X itself, or a copy if the core could not read it as it is."""
+    """X itself, or a copy if the core cannot read it as it is."""
     readable = (X.flags.c_contiguous or X.flags.f_contiguous) and X.flags.aligned
     return X if readable else X.copy(order="C")
 
 
 def _canonical_sparse(X: Any) -> Any:
-    """X itself if it is CSR or CSC with increasing indices and none twice, else a copy."""
+    """X itself if it is CSR or CSC with increasing, distinct indices, else a copy."""
     X = X if X.format in ("csr", "csc") else X.tocsr()
     if max(X.shape) > np.iinfo(np.int32).max:
         raise ValueError(

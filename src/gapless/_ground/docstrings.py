@@ -1,4 +1,4 @@
-"""Parameters that several estimators or functions share are described once.
+"""Describe parameters once that several estimators or functions share.
 
 A table is numpydoc text, kept beside the base class of a family:
 
@@ -34,7 +34,7 @@ RULE = re.compile(r"-{3,}$")
 # An entry: the line with its name and type, and the lines below it.
 Entry = list[str]
 
-# What almost every estimator keeps of X.
+# What almost every estimator stores about X.
 FEATURES = """
 n_features_in_ : int
     Number of features.
@@ -44,7 +44,7 @@ feature_names_in_ : ndarray of shape (n_features,)
 
 
 def described(*tables: str) -> Callable[[T], T]:
-    """Complete the docstring of a class or a function from tables of what it shares with others."""
+    """Complete the docstring of a class or a function from tables of shared entries."""
     shared: list[Entry] = []
     for table in tables:
         known = {name for entry in shared for name in _names(entry)}
@@ -60,7 +60,7 @@ def described(*tables: str) -> Callable[[T], T]:
 
 
 def sections(doc: str) -> dict[str, list[str]]:
-    """The lines of a docstring by the titles of its sections; "" has what comes before them."""
+    """The lines of a docstring by section title; "" holds what comes before the first."""
     found: dict[str, list[str]] = {"": []}
     lines = inspect.cleandoc(doc).split("\n")
     title = ""
@@ -74,7 +74,7 @@ def sections(doc: str) -> dict[str, list[str]]:
 
 
 def names_of(lines: Sequence[str]) -> dict[str, str]:
-    """The names that the entries of a section describe, each with the line that gives its type."""
+    """The names described by the entries of a section, each with the line that gives its type."""
     return {name: entry[0] for entry in _entries(lines) for name in _names(entry)}
 
 

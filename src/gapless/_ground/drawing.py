@@ -15,6 +15,6 @@ axes : matplotlib Axes
 def pictures() -> ModuleType:
     """`gapless.plots`: matplotlib takes as long to import as all the rest, and few need it.
 
-    The one way from a result up to its picture. Results hand over plain data.
+    The only way from a result up to its picture. Results hand over plain data.
     """
     return importlib.import_module("gapless.plots")

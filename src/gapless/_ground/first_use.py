@@ -1,4 +1,4 @@
-"""Packages whose names are imported on first use, so that one model does not bring all others."""
+"""Packages whose names are imported on first use, so that one model does not load all others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Home(NamedTuple):
-    """Where a name comes from: `from .module import attribute`, with as many dots as its level."""
+    """The origin of a name: `from .module import attribute`, with as many dots as its level."""
 
     level: int
     module: str
@@ -18,16 +18,17 @@ class Home(NamedTuple):
 
 
 def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package that imports a name when it is asked for.
+    """`__getattr__`, `__dir__` and `__all__` of a package that imports names on first use.
 
-    What the package offers stands once, in the imports of its `if TYPE_CHECKING:`, where people,
-    editors and type checkers find it; these imports are read here, and carried out one by one.
+    The package lists its names once, in the imports under its `if TYPE_CHECKING:`, where people,
+    editors and type checkers find them; this function reads these imports and runs each when
+    needed.
 
     Parameters
     ----------
     package : str
-        The `__name__` of the package. None of its files is called as one of its names: an import of
-        that file would put it in the place of what it defines.
+        The `__name__` of the package. None of its files may share a name with what it offers:
+        importing the file would replace what it defines.
 
     Returns
     -------
@@ -36,7 +37,7 @@ def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     __dir__ : function
         The names, imported or not.
     __all__ : list of str
-        The names, without those of packages: `from gapless import *` brings no `data`.
+        The names, except those of packages: `from gapless import *` does not import `data`.
     """
     own = vars(sys.modules[package])
     source = own["__loader__"].get_source(package)
@@ -56,7 +57,7 @@ def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         return found
 
     def names() -> list[str]:
-        # What the file of the package itself imports is nobody's to complete.
+        # What the package's own file imports should not be offered for completion.
         return sorted({*homes, *(name for name in own if name.startswith("__"))})
 
     public = sorted(name for name, home in homes.items() if home.module and name[:2] != "__")
@@ -64,7 +65,7 @@ def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
 
 def _homes(source: str) -> dict[str, Home]:
-    """Each name that is imported under `if TYPE_CHECKING:`, and where it comes from."""
+    """Each name imported under `if TYPE_CHECKING:`, and where it comes from."""
     return {
         name.asname or name.name: Home(line.level, line.module or "", name.name)
         for block in ast.parse(source).body

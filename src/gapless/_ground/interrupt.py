@@ -1,7 +1,7 @@
 """Ctrl-C and time limits, between and around compiled calls.
 
 A limit is ambient: `with time_limit(5): …` sets the deadline that every long call below reads, down
-to the compiled core, which looks at the clock and at Ctrl-C about every ten milliseconds.
+to the compiled core, which checks the clock and Ctrl-C about every ten milliseconds.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# A context variable, so that our worker threads take it over while other threads start without it.
+# A context variable, so that our worker threads inherit it while other threads start without it.
 _deadline: contextvars.ContextVar[float] = contextvars.ContextVar("deadline", default=math.inf)
 _SLICE_SECONDS = 0.02
-# How `limit_name` may name a limit in seconds.
+# How `limit_name` words a limit in seconds.
 IN_SECONDS = "its time_limit of {:g} s"
 
 
@@ -31,15 +31,15 @@ class TimeLimit(Exception):
 
 
 def deadline() -> float:
-    """When the current work must end, in seconds of `time.monotonic()`; inf when it need not."""
+    """When the current work must end, in seconds of `time.monotonic()`; inf without a limit."""
     return _deadline.get()
 
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Let what runs inside take at most so many seconds; None sets no new limit.
+    """Limit the `with` block to `seconds`; None sets no new limit.
 
-    Limits nest, and the earlier deadline holds. A long call raises `TimeLimit` when it is reached;
+    Limits nest, and the earliest deadline holds. A long call raises `TimeLimit` when it is reached;
     the `with` block itself raises nothing.
     """
     if seconds is not None and not seconds >= 0:
@@ -53,12 +53,12 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 
 def seconds_left(limit: float | None, began: float) -> float | None:
-    """What is left of a limit for work that began at that time of `time.monotonic()`."""
+    """What is left of a limit for work that began at `began`, a time of `time.monotonic()`."""
     return None if limit is None else max(limit - (time.monotonic() - began), 0.0)
 
 
 def limit_name(limit: float | None, form: str = "its time_limit={:g}") -> str:
-    """A limit that has passed, in words: a model's own or, where it has none, one around it."""
+    """A limit that has passed, in words: a model's own or, if it has none, one around it."""
     return "an enclosing time limit" if limit is None else form.format(limit)
 
 
@@ -69,11 +69,11 @@ def check() -> None:
 
 
 def in_worker(function: Callable[..., T], *args: Any) -> T:
-    """function(*args) in a thread of its own, so that Ctrl-C and the time limit end the wait.
+    """function(*args) in its own thread, so that Ctrl-C and the time limit end the wait.
 
-    For a long call that cannot be interrupted and that lets go of the GIL, such as a factorisation
-    by LAPACK. An abandoned call runs on to its end in the background: its arguments must be arrays
-    that nobody else uses, and its result is lost.
+    For a long call that cannot be interrupted and that releases the GIL, such as a factorisation by
+    LAPACK. An abandoned call runs to its end in the background: nothing else may use its arrays,
+    and its result is lost.
     """
     done = threading.Event()
     result: list[T] = []

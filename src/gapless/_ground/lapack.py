@@ -1,4 +1,4 @@
-"""LAPACK without the interpreter's lock, so that workers do not stop the thread they work for.
+"""LAPACK without the interpreter's lock, so that workers do not block the thread they work for.
 
 SciPy's functions for most routines hold the lock while they compute: a worker in one of them keeps
 Ctrl-C and time limits waiting. SciPy also has the routines as C functions, which are called here.
@@ -21,16 +21,16 @@ from .threads import single_blas
 
 Array = np.ndarray
 
-# Rows × columns × the smaller of them, from which on a factorisation takes about ten milliseconds.
+# Rows × columns × the smaller of them, from which a factorisation takes about ten milliseconds.
 LONG = 5e7
 
 LETTER = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 
 
 def call_lapack(function: Callable[..., Any], matrix: Array, *args: Any) -> Any:
-    """function(matrix, …) on one thread; in a worker when it takes long. It may use the matrix.
+    """function(matrix, …) on one thread, in a worker if it takes long. It may overwrite the matrix.
 
-    The function is one of this file, NumPy's or such as let go of the interpreter's lock.
+    The function is one of this file, NumPy's, or another that releases the interpreter's lock.
     """
     with single_blas():
         if matrix.size * min(matrix.shape) < LONG:
@@ -40,7 +40,7 @@ def call_lapack(function: Callable[..., Any], matrix: Array, *args: Any) -> Any:
 
 @cache
 def _routine(name: str) -> Any:
-    """The C function of that name; ctypes lets go of the lock while it runs."""
+    """The C function of that name; ctypes releases the lock while it runs."""
     capsule = cython_lapack.__pyx_capi__[name]
     api = ctypes.pythonapi
     get_name, get_pointer = api.PyCapsule_GetName, api.PyCapsule_GetPointer
@@ -51,7 +51,7 @@ def _routine(name: str) -> Any:
 
 
 def _call(name: str, matrix: Array, *args: Any) -> int:
-    """Call the routine for the type of the matrix, all arguments by address; its `info`."""
+    """Call the routine for the type of the matrix, all arguments by address; return its `info`."""
     info = ctypes.c_int()
     held = [_held(arg, matrix.dtype) for arg in args]
     _routine(LETTER[matrix.dtype] + name)(*held, ctypes.byref(info))
@@ -59,7 +59,7 @@ def _call(name: str, matrix: Array, *args: Any) -> int:
 
 
 def _held(value: Any, dtype: np.dtype) -> Any:
-    """The address of a character, a whole number, a number or an array."""
+    """The address of a character, an integer, a number or an array."""
     if isinstance(value, np.ndarray):
         return ctypes.c_void_p(value.ctypes.data)
     if isinstance(value, bytes):
@@ -71,7 +71,7 @@ def _held(value: Any, dtype: np.dtype) -> Any:
 
 
 def _own(matrix: Array, is_given: bool) -> Array:
-    """The matrix itself if it may be overwritten and is as it must be, else a copy of it."""
+    """The matrix itself if it may be overwritten and has the right layout, else a copy."""
     if is_given and matrix.flags.f_contiguous and matrix.dtype in LETTER:
         return matrix
     return np.array(matrix, order="F", dtype=matrix.dtype if matrix.dtype in LETTER else float)
@@ -82,7 +82,7 @@ def _triangle(lower: int) -> bytes:
 
 
 def potrf(a: Array, lower: int = 0, clean: int = 1, overwrite_a: int = 0) -> tuple[Array, int]:
-    """Cholesky factor of a symmetric matrix; the second result is 0 where there is one."""
+    """Cholesky factor of a symmetric matrix; the second result is 0 on success."""
     c, n = _own(a, bool(overwrite_a)), len(a)
     info = _call("potrf", c, _triangle(lower), n, c, max(n, 1))
     if clean:
@@ -105,7 +105,7 @@ def trtri(c: Array, lower: int = 0) -> tuple[Array, int]:
 def pstrf(
     a: Array, tol: float = -1.0, lower: int = 0, overwrite_a: int = 0
 ) -> tuple[Array, Array, int, int]:
-    """Cholesky factor with pivots, counted from 1, until what is left is below `tol`; its rank."""
+    """Cholesky factor with pivots, counted from 1, until the remainder is below `tol`; its rank."""
     c, n = _own(a, bool(overwrite_a)), len(a)
     pivots, rank = np.zeros(n, dtype=np.int32), np.zeros(1, dtype=np.int32)
     work = np.empty(max(2 * n, 1), dtype=c.dtype)
@@ -115,14 +115,14 @@ def pstrf(
 
 def eigh(H: Array) -> tuple[Array, Array]:
     """Eigenvalues, increasing, and eigenvectors of a symmetric H, which may be overwritten."""
-    # Of a symmetric matrix the transpose is the same.
+    # The transpose of a symmetric matrix is the same.
     vectors = _own(H.T if H.flags.c_contiguous else H, True)
     n, values = len(vectors), np.empty(len(vectors), dtype=vectors.dtype)
     if not n:
         return values, vectors
     work, whole = np.empty(1, dtype=vectors.dtype), np.empty(1, dtype=np.int32)
     _call("syevd", vectors, b"V", b"L", n, vectors, n, values, work, -1, whole, -1)
-    # The size is told as a number of this precision, which may round it down.
+    # The size is returned as a number of this precision, which may round it down.
     sizes = max(int(np.nextafter(work[0], np.inf)), 1 + 6 * n + 2 * n * n), max(int(whole[0]), 1)
     work, whole = np.empty(sizes[0], dtype=vectors.dtype), np.empty(sizes[1], dtype=np.int32)
     options = (values, work, sizes[0], whole, sizes[1])

@@ -1,4 +1,4 @@
-"""Parts known by name: "huber" stands for Huber(), "l1" for L1(). Used by losses and penalties."""
+"""Parts known by name: "huber" means Huber(), "l1" means L1(). Used by losses and penalties."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ OF_STRINGS = ("spectrum",)
 
 
 def register(cls: Any, registry: dict[str, Any]) -> None:
-    """Give a class its name, and remember it by that name when it is gapless's own and public.
+    """Name a class, and register it under that name if it is gapless's own and public.
 
-    A class defined elsewhere is handed over as an instance. It may not take the name of a built-in
-    one, since solvers may know more of a part by its name than its methods tell.
+    A class defined elsewhere is passed as an instance. It may not take the name of a built-in one,
+    since solvers may know more about a named part than its methods reveal.
     """
     cls.name = cls.__dict__.get("name", _snake_case(cls.__name__))
     if cls.__module__.startswith("gapless."):

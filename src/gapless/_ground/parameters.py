@@ -1,4 +1,4 @@
-"""The checks that losses, penalties and kernels make of their parameters when they are built."""
+"""Checks of the parameters of losses, penalties and kernels when they are built."""
 
 from __future__ import annotations
 

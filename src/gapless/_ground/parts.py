@@ -1,8 +1,8 @@
 """Estimators made of parts that have parameters of their own: losses, penalties and kernels.
 
-`loss__delta` or `kernel__gamma` can be set and searched like any parameter. The parts are values,
-so that setting one makes another loss, penalty or kernel. An estimator lists its parts in
-`_families`, and has `get_params` and `set_params` of this file.
+`loss__delta` or `kernel__gamma` can be set and searched like any parameter. Parts are values, so
+setting a parameter creates another loss, penalty or kernel. An estimator lists its parts in
+`_families`, and uses `get_params` and `set_params` of this file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _fields(part: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Family:
-    """How a part of an estimator is found by its name, what parameters it has, and another one."""
+    """How to find a part of an estimator by name, list its parameters, and replace them."""
 
     by_name: Callable[[Any], Any]
     parameters: Callable[[Any], dict[str, Any]] = _fields
@@ -27,7 +27,7 @@ class Family:
 
 
 def get_params(self, deep=True):
-    """The parameters by name, with `deep` those of the parts too."""
+    """The parameters by name; with `deep`, those of the parts too."""
     params = {name: getattr(self, name) for name in self._get_param_names()}
     if deep:
         for part in self._families:
@@ -63,7 +63,7 @@ def set_params(self, **params):
 
 
 def _inner(estimator: Any, part: str) -> dict[str, Any]:
-    """The parameters of a part; none of what is no such part, as `fit` will say."""
+    """The parameters of a part; none for anything that is not a part, which `fit` will refuse."""
     family = estimator._families[part]
     try:
         return family.parameters(family.by_name(getattr(estimator, part)))
@@ -72,9 +72,9 @@ def _inner(estimator: Any, part: str) -> dict[str, Any]:
 
 
 class OfParts:
-    """Base of estimators whose parts have parameters of their own.
+    """Base class of estimators whose parts have parameters of their own.
 
-    A class that has no room for another base names the two methods itself.
+    A class without room for another base assigns the two methods itself.
     """
 
     _families: ClassVar[dict[str, Family]]

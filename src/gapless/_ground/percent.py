@@ -1,4 +1,4 @@
-"""Shares in percent, as all parts write them: what is not all never reads 100 %, nor 0 % what is.
+"""Shares in percent, as all parts write them: only all reads 100 %, and only nothing 0 %.
 
 A model that is wrong in one of 10,000 rows is not "100.0 % right".
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 
-# More decimals than these are told as a bound: "below 0.0001 %".
+# With more decimals than these, give a bound: "below 0.0001 %".
 MOST_DECIMALS = 4
-# Sums of weights are off by about so much.
+# The rounding error of sums of weights.
 ROUNDING = 1e-12
 
 
 def percent(share: float, decimals: int | None = None) -> str:
-    """A share in percent, with more decimals than asked for where it is nearly all or nothing.
+    """A share in percent, with more than `decimals` if it is nearly all or nothing.
 
-    With None to a tenth where it is near 0 or 1 but not there, else to the whole.
+    With None, to a tenth near 0 and 1, else to the whole.
     """
     if decimals is None:
         decimals = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
@@ -30,9 +30,9 @@ def percent(share: float, decimals: int | None = None) -> str:
 
 
 def enough_decimals(*shares: float, least: int = 0) -> int:
-    """How many decimals tell each of some shares from 0 % and 100 %, so many at least."""
+    """The number of decimals, at least `least`, that tell some shares from 0 % and 100 %."""
     distances = [abs(distance) for share in shares for distance in (share, 1 - share)]
     nearest = min((d for d in distances if d > ROUNDING and math.isfinite(d)), default=1.0)
-    # Rounding to k decimals moves a percentage by half a unit of the last of them, if by rounding
-    # error a little more: 99.5 may become 100.
+    # Rounding to k decimals moves a percentage by half a unit of the last of them, or slightly more
+    # by rounding error: 99.5 may become 100.
     return max(least, math.floor(-math.log10(200 * nearest) + 1e-9) + 1)

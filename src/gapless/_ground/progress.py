@@ -1,6 +1,6 @@
-"""Progress of long fits: scikit-learn's callbacks where they are set, a line on a terminal.
+"""Progress of long fits: scikit-learn's callbacks if set, a line on a terminal.
 
-Estimators inherit `CallbackSupport`, and hand `watch(self, …)` to the solver as its callback.
+Estimators inherit `CallbackSupport` and pass `watch(self, …)` to the solver as its callback.
 scikit-learn has callbacks from 1.9 on.
 """
 
@@ -20,10 +20,10 @@ try:
 except ImportError:  # scikit-learn 1.8 has no callbacks
 
     class CallbackSupport:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callback protocol."""
+        """Replacement for scikit-learn versions without a callback protocol."""
 
     def with_callbacks(method: Callable) -> Callable:
-        """Leave the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
@@ -34,7 +34,7 @@ _has_line: contextvars.ContextVar[bool] = contextvars.ContextVar("has_line", def
 
 @contextmanager
 def without_lines() -> Iterator[None]:
-    """Let fits inside show no line of their own, where the caller shows one for all of them."""
+    """Keep fits inside from showing their own lines if the caller shows one for all of them."""
     token = _has_line.set(False)
     try:
         yield
@@ -44,7 +44,7 @@ def without_lines() -> Iterator[None]:
 
 @contextmanager
 def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[Any, float], bool]]:
-    """A callback for solvers, called after each step: True asks the solver to stop."""
+    """A callback for solvers, called after each step; returns True to stop the solver."""
     line = ProgressLine(type(estimator).__name__, sys.stderr if _has_line.get() else None)
     context = None
     if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
@@ -69,9 +69,9 @@ def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[An
 
 
 class ProgressLine:
-    """One line that is rewritten, on a terminal, and when a fit is long.
+    """One line on a terminal, rewritten while a long fit runs.
 
-    It says step, objective and gap of a solver's trace, or what any other object prints as.
+    It shows step, objective and gap of a solver's trace, or any other object as printed.
     """
 
     def __init__(self, name: str, stream: TextIO | None):
@@ -80,7 +80,7 @@ class ProgressLine:
         self.width = 0
 
     def show(self, trace: Any, target: float) -> None:
-        """Rewrite the line, if it is time to."""
+        """Rewrite the line if it is time to."""
         now = time.monotonic()
         if now - self.began < PATIENCE_SECONDS or now - self.shown < REFRESH_SECONDS:
             return
@@ -93,14 +93,14 @@ class ProgressLine:
         self.width = len(text)
 
     def clear(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the line from the terminal."""
         if self.width and self.stream is not None:
             self.stream.write("\r" + " " * self.width + "\r")
             self.stream.flush()
 
 
 def _words(trace: Any, target: float) -> str:
-    """How far a fit is."""
+    """The progress of a fit in words."""
     if not hasattr(trace, "gap"):
         return str(trace)
     known = [gap for gap in trace.gap if math.isfinite(gap)]

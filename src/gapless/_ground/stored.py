@@ -1,13 +1,13 @@
 """What a fit leaves in a model, declared attribute by attribute: its kind, its shape, its range.
 
-A class declares `_stored`, a dictionary from names to kinds. Sizes have names of their own, and
-those that share a name are equal:
+A class declares `_stored`, a dictionary from names to kinds. Sizes have names, and those of the
+same name are equal:
 
     {"classes_": Labels("classes"), "theta_": Numbers("classes", "features")}
 
-`take_over` forgets what is declared when a model is fitted again, and model files hold that and
-nothing else. What a file holds is checked against the declaration before anybody predicts with it,
-so a declaration says whatever predictions rely on.
+`take_over` clears what is declared when a model is fitted again, and model files hold exactly that.
+The contents of a file are checked against the declaration before any prediction, so a declaration
+must cover whatever predictions rely on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 Array = np.ndarray
 Sizes = dict[str, int]
-# A number, the name of one, any (None), or one that follows from those that have names.
+# A number, the name of one, any (None), or a function of the named ones.
 Size = int | str | None | Callable[[Sizes], int]
 Declaration = Mapping[str, "Kind"]
 
@@ -31,12 +31,12 @@ class Misfit(ValueError):
 
 
 def score_count(sizes: Sizes) -> int:
-    """How many scores a row has: one for two classes, else one for each class."""
+    """The number of scores per row: one for two classes, else one for each class."""
     return 1 if sizes["classes"] == 2 else sizes["classes"]
 
 
 def column_count(sizes: Sizes) -> int:
-    """Columns that coefficients belong to: features of a kernel, where there are, or those of X."""
+    """The number of columns with coefficients: the features of a kernel, if any, or those of X."""
     return sizes.get("columns", sizes["features"])
 
 
@@ -44,7 +44,7 @@ def column_count(sizes: Sizes) -> int:
 
 
 class Kind:
-    """What a stored attribute is."""
+    """The kind of a stored attribute."""
 
     # Whether every fit leaves it.
     is_needed = True
@@ -58,7 +58,7 @@ class Kind:
 
     @property
     def turn(self) -> int:
-        """When it is checked: 0 if it names a size, 2 if it needs all of them, else 1."""
+        """The order of checks: 0 if it names a size, 2 if it needs all of them, else 1."""
         return 1
 
 
@@ -87,14 +87,14 @@ class Either(Kind):
     other: Kind
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """What the second finds, where the first finds something too."""
+        """The fault found by the second kind, if the first finds one too."""
         trial = {**sizes}
         first = self.one.fault(value, trial)
         if first is not None:
             trial = {**sizes}
             second = self.other.fault(value, trial)
             if second is not None:
-                # What is of the right kind and wrong in itself says more.
+                # If the kind is right but the content wrong, that fault says more.
                 is_nearer = isinstance(self.other, Nothing) or first.startswith("has")
                 return first if is_nearer else second
         sizes |= trial
@@ -102,7 +102,7 @@ class Either(Kind):
 
     @property
     def turn(self) -> int:
-        """When both can be."""
+        """Once both kinds can be checked."""
         return max(self.one.turn, self.other.turn)
 
 
@@ -111,12 +111,12 @@ class Nothing(Kind):
     """None."""
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is something."""
+        """Whether it is anything but None."""
         return None if value is None else f"is {_described(value)} where nothing is expected"
 
 
 class Unused(Kind):
-    """What predictions do not look at; it may be anything that files can hold."""
+    """Not used by predictions; may be anything that files can hold."""
 
     is_needed = False
 
@@ -127,12 +127,12 @@ class Unused(Kind):
 
 @dataclass(frozen=True, init=False)
 class Numbers(Kind):
-    """An array of numbers of a shape, dense or, where it `may_be_sparse`, a sparse matrix.
+    """An array of numbers of a shape, dense or, if it `may_be_sparse`, a sparse matrix.
 
-    `types` are the kinds of its dtype: "f" floats, "i" whole numbers, "u" without sign, "b" truth
-    values. Numbers are finite, unless `is_finite` is False, and from `low` to `high`; with one of
-    these, none is NaN. `is_positive` ones are above 0. `below` is a size: whole numbers that are
-    places, from 0 on. The axis that it `may_lack` is then of size 1.
+    `types` are the kinds of its dtype: "f" floats, "i" integers, "u" unsigned, "b" booleans.
+    Numbers are finite, unless `is_finite` is False, and from `low` to `high`; with one of these,
+    none is NaN. `is_positive` ones are above 0. `below` is a size: the numbers are positions, from
+    0 on. The axis that it `may_lack` is then of size 1.
     """
 
     shape: tuple[Size, ...]
@@ -172,12 +172,12 @@ class Numbers(Kind):
 
     @property
     def turn(self) -> int:
-        """Late where a size follows from others."""
+        """Late if a size follows from others."""
         is_late = self.below is not None or any(callable(size) for size in self.shape)
         return 2 if is_late else 1
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is no array, of another type or shape, or has a number that cannot be."""
+        """Whether it is not an array, has another type or shape, or an impossible number."""
         is_sparse = self.may_be_sparse and sp.issparse(value)
         if not (is_sparse or isinstance(value, np.ndarray)):
             return f"is {_described(value)} where {self._expected(sizes)} are expected"
@@ -222,11 +222,11 @@ class Labels(Kind):
 
     @property
     def turn(self) -> int:
-        """Early: the number of classes is what other sizes are compared with."""
+        """Early: other sizes are compared with the number of classes."""
         return 0
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is no list of labels, or one of another length."""
+        """Whether it is not a list of labels, or has another length."""
         if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < self.least:
             return f"is {_described(value)} where a list of labels is expected"
         if not _fits((self.size,), value.shape, sizes):
@@ -247,7 +247,7 @@ class LabelsOfOutputs(Kind):
     """A list of labels for each of several outputs; its classes are those of all of them."""
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is no list of labels for each output, or has others than are known."""
+        """Whether it is not a list of labels for each output, or has unknown ones."""
         if not isinstance(value, list) or len(value) < 2:
             return f"is {_described(value)} where labels of several outputs are expected"
         for own in value:
@@ -261,7 +261,7 @@ class LabelsOfOutputs(Kind):
 
 @dataclass(frozen=True)
 class Number(Kind):
-    """One number from `low` to `high`, above 0 if `is_positive`; `size` is what it may count."""
+    """One number from `low` to `high`, above 0 if `is_positive`; `size` names what it counts."""
 
     low: float | None = None
     high: float | None = None
@@ -272,11 +272,11 @@ class Number(Kind):
 
     @property
     def turn(self) -> int:
-        """Early where it is a size."""
+        """Early if it is a size."""
         return 2 if callable(self.size) else 1 if self.size is None else 0
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is no number, or one that cannot be."""
+        """Whether it is not a number, or an impossible one."""
         whole = int | np.integer
         is_number = isinstance(value, whole if self.is_whole else whole | float | np.floating)
         if not is_number or isinstance(value, bool):
@@ -295,16 +295,16 @@ class Number(Kind):
 
 
 def Whole(low: float | None = 0, high: float | None = None, size: Size = None) -> Number:
-    """One whole number."""
+    """An integer."""
     return Number(low, high, is_whole=True, size=size)
 
 
 @dataclass(frozen=True)
 class Flag(Kind):
-    """A truth value."""
+    """A boolean."""
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is none."""
+        """Whether it is not a boolean."""
         is_flag = isinstance(value, bool | np.bool_)
         return None if is_flag else f"is {_described(value)} where True or False is expected"
 
@@ -319,7 +319,7 @@ class Word(Kind):
         object.__setattr__(self, "choices", choices)
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is no text, or another one."""
+        """Whether it is not a text, or not one of the choices."""
         if isinstance(value, str) and (not self.choices or value in self.choices):
             return None
         among = f"one of {', '.join(self.choices)}" if self.choices else "a text"
@@ -328,7 +328,7 @@ class Word(Kind):
 
 @dataclass(frozen=True, init=False)
 class Value(Kind):
-    """A value of one of some classes; `sizes` reads sizes with names from it."""
+    """An instance of one of some classes; `sizes` reads named sizes from it."""
 
     classes: tuple[type, ...]
     sizes: Mapping[str, Callable[[Any], int | None]]
@@ -338,7 +338,7 @@ class Value(Kind):
         object.__setattr__(self, "sizes", sizes)
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is of another class, or has other sizes."""
+        """Whether it has another class or other sizes."""
         if not isinstance(value, self.classes):
             expected = " or ".join(cls.__name__ for cls in self.classes)
             return f"is {_described(value)} where a {expected} is expected"
@@ -351,7 +351,7 @@ class Value(Kind):
 
 @dataclass(frozen=True)
 class Each(Kind):
-    """A list or a tuple of values of one kind, as many as a size says."""
+    """A list or a tuple of values of one kind, of a given size."""
 
     kind: Kind
     size: Size = None
@@ -359,11 +359,11 @@ class Each(Kind):
 
     @property
     def turn(self) -> int:
-        """When its members can be."""
+        """Once its members can be checked."""
         return 2 if callable(self.size) else max(self.kind.turn, 1)
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is no list, of another length, or one of its members is of another kind."""
+        """Whether it is not a list, has another length, or a member of another kind."""
         is_list = isinstance(value, list | tuple)
         if not (is_list or (isinstance(value, np.ndarray) and value.dtype == object)):
             return f"is {_described(value)} where a list is expected"
@@ -377,13 +377,13 @@ class Each(Kind):
 
 @dataclass(frozen=True)
 class Places(Kind):
-    """A dictionary of texts, each with a place of its own: 0, 1, 2, …"""
+    """A dictionary from texts to distinct positions 0, 1, 2, …"""
 
     size: Size = None
     least: int = 0
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is none, or has other places."""
+        """Whether it is not such a dictionary."""
         if isinstance(value, dict) and len(value) < self.least:
             return "has no words"
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value):
@@ -400,14 +400,14 @@ class Places(Kind):
 
 @dataclass(frozen=True)
 class FittedModel(Kind):
-    """A fitted model that has a method, and knows columns and classes of its own."""
+    """A fitted model that has a given method and its own columns and classes."""
 
     answer: str = "predict"
     features: Size = None
     classes: Size = None
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
-        """Whether it is none, has not been fitted, or knows other columns or classes."""
+        """Whether it is not such a model, is not fitted, or has other columns or classes."""
         if not (hasattr(type(value), "get_params") and hasattr(type(value), self.answer)):
             return f"is {_described(value)} where a model with {self.answer} is expected"
         if not is_fitted(value):
@@ -423,15 +423,15 @@ class FittedModel(Kind):
 
 
 def is_fitted(model: Any) -> bool:
-    """Whether a model has anything that a fit leaves; of several in a row, whether the last has.
+    """Whether a model has any fitted attribute; for several in a row, whether the last has.
 
-    Not scikit-learn's `check_is_fitted`, whose time doubles with each pipeline in another.
+    Not scikit-learn's `check_is_fitted`, whose time doubles with each nested pipeline.
     """
     steps = getattr(model, "steps", None) or getattr(model, "transformer_list", None)
     if isinstance(steps, list) and steps:
         last = steps[-1]
         return isinstance(last, tuple) and len(last) >= 2 and is_fitted(last[1])
-    # Models of scikit-learn that learn nothing say that they are fitted.
+    # Models of scikit-learn that learn nothing declare themselves fitted.
     if isinstance(model, str) or model is None or hasattr(type(model), "__sklearn_is_fitted__"):
         return True
     declared = getattr(type(model), "_stored", None)
@@ -442,7 +442,7 @@ def is_fitted(model: Any) -> bool:
 
 # ---- what many models have ----------------------------------------------------------------------
 
-# The logarithm of a share that is 0 is −∞; no other one is infinite.
+# The logarithm of a share of 0 is −∞; no other one is infinite.
 LOGARITHM = np.finfo(np.float64).max
 MOST_FEATURES = np.iinfo(np.int32).max
 INPUT: Declaration = {
@@ -458,7 +458,7 @@ PLAIN = (str, bool, int, float, np.generic)
 
 @dataclass(frozen=True)
 class Checks:
-    """A declaration made ready: what must be there, and the kinds in the order of their turns."""
+    """A prepared declaration: what must be there, and the kinds in the order of their turns."""
 
     needed: frozenset[str]
     kinds: tuple[tuple[str, Kind], ...]
@@ -472,9 +472,9 @@ class Checks:
         return cls(needed, tuple(sorted(kinds, key=lambda pair: pair[1].turn)))
 
     def check(self, found: Mapping[str, Any]) -> bool:
-        """Raise a Misfit unless what was found is as it was declared.
+        """Raise a Misfit unless everything found is as declared.
 
-        A model that has nothing that every fit leaves has not been fitted, and that is fine.
+        A model without any attribute that every fit leaves has not been fitted, which is fine.
         Returns whether it has been.
         """
         missing = self.needed - found.keys()
@@ -490,7 +490,7 @@ class Checks:
 
 
 def all_finite(numbers: Array) -> bool:
-    """Whether no number is NaN or infinite; of a long array a sum tells it, without a copy."""
+    """Whether no number is NaN or infinite; for a long array a sum shows it, without a copy."""
     if numbers.size > LONG:
         with np.errstate(all="ignore"):
             if np.isfinite(numbers.sum()):
@@ -505,7 +505,7 @@ def _size(size: Size, sizes: Sizes) -> int | None:
 
 
 def _fits(shape: Iterable[Size], found: tuple[int, ...], sizes: Sizes) -> bool:
-    """Whether a shape is as it should be; sizes that were not known are what they are found."""
+    """Whether a shape is as it should be; sizes not known yet are set to those found."""
     shape = tuple(shape)
     if len(shape) != len(found):
         return False

@@ -1,7 +1,7 @@
 """The forms in which X may come, and what no model takes: dates, complex numbers, equal names.
 
 Arrays, sparse matrices, lists, and tables of pandas and polars are read as they are. All other
-tables that speak Arrow, those of pyarrow first, become tables of polars.
+tables that support Arrow, such as pyarrow's, become polars tables.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-# How the types of columns of time begin, in pandas, polars and NumPy.
+# Beginnings of the names of time types in pandas, polars and NumPy.
 DATES = ("date", "time", "duration", "period")
-# How tables that are only planned are computed.
+# Methods that compute lazy tables.
 COMPUTED_BY = ("collect", "compute")
 ARROW = "__arrow_c_stream__"
 
 
 def readable(X: Any, takes_sparse: Callable[[], bool] = lambda: False, *, name: str = "X") -> Any:
-    """X in a form that all parts know, or an error that says how to get it into one.
+    """X in a form that all parts know, or an error that says how to convert it.
 
     Parameters
     ----------
     X : array-like, sparse matrix, or table
-        The rows, as the caller has them.
+        The caller's rows.
     takes_sparse : callable, default=lambda: False
-        Asked for tables of pandas with sparse columns: whether their reader takes a sparse matrix
-        in place of such a table. If not, their columns become dense ones.
+        Called for pandas tables with sparse columns: whether the reader takes a sparse matrix in
+        place of such a table. If not, the columns become dense.
     name : str, default="X"
-        What it is called in errors: "y" for targets.
+        Its name in errors: "y" for targets.
     """
     if isinstance(X, np.ma.MaskedArray):
         return _filled(X)
@@ -48,26 +48,26 @@ def readable(X: Any, takes_sparse: Callable[[], bool] = lambda: False, *, name: 
         raise TypeError(f"{name} is {what}, which has no rows; pass an array, a table or a list.")
     if hasattr(type(X), "columns"):
         _refuse_plans(X, name)
-    # Single columns speak Arrow too, and are arrays.
+    # Single columns support Arrow too, but are arrays.
     if hasattr(X, ARROW) and (hasattr(X, "column_names") or not hasattr(X, "__array__")):
         return _of_arrow(X, name)
     return X
 
 
 def is_pandas(X: Any) -> bool:
-    """Whether X is a table of pandas, or of a library like it."""
+    """Whether X is a table of pandas, or of a similar library."""
     return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def _filled(X: np.ma.MaskedArray) -> np.ndarray:
-    """What is masked is missing."""
+    """Replace masked entries by missing values."""
     if not np.ma.is_masked(X):
         return np.asarray(X)
     return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
 
 
 def _refuse_fields(X: Any, name: str) -> None:
-    """Say so where the entries of an array are records, whose fields would be columns."""
+    """Raise an error if the entries of an array are records, whose fields would be columns."""
     if X.dtype.kind == "V":
         raise TypeError(
             f"{name} is an array of records ({X.dtype}), not numbers; pass a table, e.g. "
@@ -76,7 +76,7 @@ def _refuse_fields(X: Any, name: str) -> None:
 
 
 def _refuse_plans(X: Any, name: str) -> None:
-    """Say so where a table is only planned, as by a query: its rows have no order yet."""
+    """Raise an error if a table is lazy, such as a query: its rows have no order yet."""
     for method in COMPUTED_BY:
         if callable(getattr(type(X), method, None)):
             raise TypeError(
@@ -86,9 +86,9 @@ def _refuse_plans(X: Any, name: str) -> None:
 
 
 def _of_arrow(X: Any, name: str) -> Any:
-    """A table that speaks Arrow as one of polars, which shares its memory."""
+    """A table that supports Arrow as one of polars, which shares its memory."""
     _refuse_twice(list(getattr(X, "column_names", ())))
-    # Loaded here, since few have such tables, and polars takes a tenth of a second.
+    # Imported here, since few have such tables, and polars takes a tenth of a second.
     polars = importlib.import_module("polars")
     try:
         return polars.DataFrame(X)
@@ -100,7 +100,7 @@ def _of_arrow(X: Any, name: str) -> Any:
 
 
 def _of_usual_columns(X: Any, takes_sparse: Callable[[], bool]) -> Any:
-    """A table of pandas whose sparse columns are dense, unless all of it is a sparse matrix."""
+    """A pandas table with its sparse columns made dense, unless all of it is a sparse matrix."""
     sparse = [kind for kind in X.dtypes if hasattr(kind, "fill_value")]
     if not sparse:
         return X
@@ -113,7 +113,7 @@ def _of_usual_columns(X: Any, takes_sparse: Callable[[], bool]) -> Any:
 
 
 def refuse_equal_names(X: Any) -> None:
-    """Say which name two columns of a table of pandas have; other tables cannot have such."""
+    """Raise an error that names equal columns of a pandas table; other tables cannot have any."""
     if is_pandas(X) and not X.columns.is_unique:
         _refuse_twice(X.columns.tolist())
 
@@ -128,14 +128,14 @@ def _refuse_twice(names: list[Any]) -> None:
 
 
 def refuse_complex(labels: Any, *, name: str) -> None:
-    """Say so where an array holds complex numbers, which have no order."""
+    """Raise an error if an array holds complex numbers, which have no order."""
     kind = getattr(labels, "dtype", None)
     if isinstance(kind, np.dtype) and kind.kind == "c":
         raise complex_error(name, kind)
 
 
 def refuse_no_numbers(X: Any, *, name: str = "X") -> None:
-    """Say which column of a table, or that an array, holds dates, durations or complex numbers."""
+    """Raise an error that names the column or array with dates, durations or complex numbers."""
     columns = getattr(X, "columns", None)
     if columns is not None and hasattr(X, "dtypes"):
         for column, kind in zip(columns, X.dtypes):
@@ -145,7 +145,7 @@ def refuse_no_numbers(X: Any, *, name: str = "X") -> None:
 
 
 def _refuse_kind(what: str, kind: Any) -> None:
-    # Types of pandas and polars are told by their names.
+    # Types of pandas and polars are recognised by their names.
     is_plain = isinstance(kind, np.dtype)
     if kind.kind in "mM" if is_plain else str(kind).lower().startswith(DATES):
         raise dates_error(what, kind)

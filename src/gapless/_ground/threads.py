@@ -1,6 +1,6 @@
 """How many threads the core may use, and keeping BLAS to one while it does.
 
-Our threads share fixed chunks, and BLAS runs on one thread inside each: so results have the same
+Our threads share fixed chunks, and BLAS runs on one thread inside each, so results have the same
 bits whatever the number of threads.
 """
 
@@ -19,14 +19,14 @@ import joblib
 import scipy.linalg.cython_blas  # noqa: F401 - the BLAS the core calls must be loaded to be found
 import threadpoolctl
 
-# Starting a thread takes as long as going through about so many numbers.
+# Starting a thread takes as long as processing about this many numbers.
 LEAST_NUMBERS = 1 << 16
 
 _override: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
 
 
 def thread_count() -> int:
-    """The number of threads for one call: as set by `threads`, else as the environment says.
+    """The number of threads for one call: as set by `threads`, else by the environment.
 
     GAPLESS_NUM_THREADS comes first, then OMP_NUM_THREADS, then the cores this process may use. The
     environment is read once.
@@ -36,7 +36,7 @@ def thread_count() -> int:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Use so many threads inside the `with` block. Results do not depend on it, only time does."""
+    """Use `count` threads inside the `with` block. Only time depends on it, not results."""
     if count < 1:
         raise ValueError(f"the number of threads must be at least 1, got {count!r}.")
     token = _override.set(int(count))
@@ -47,15 +47,15 @@ def threads(count: int) -> Iterator[None]:
 
 
 def map_in_threads(function: Callable[[Any], Any], items: Sequence[Any], size: int) -> list:
-    """function(item) of all items, in their order, by as many threads as one call may use.
+    """function(item) for all items, in their order, on as many threads as one call may use.
 
-    For functions that spend their time in the core or in NumPy, which let others run meanwhile;
-    `size` is about how many numbers they go through, and few are not worth a thread.
+    For functions that spend their time in the core or in NumPy, which release the lock; `size` is
+    about how many numbers they process, since few are not worth a thread.
     """
     workers = min(thread_count(), len(items), size // LEAST_NUMBERS)
     if workers < 2:
         return [function(item) for item in items]
-    # Some parts for each thread, so that none waits for long at the end.
+    # Several parts for each thread, so that none waits for long at the end.
     parts = min(4 * workers, len(items))
     done: list[Any] = [None] * len(items)
 
@@ -69,14 +69,14 @@ def map_in_threads(function: Callable[[Any], Any], items: Sequence[Any], size: i
 def share_among_threads(
     function: Callable[[Any], None], items: Sequence[Any], workers: int
 ) -> None:
-    """function(item) of all items by so many threads, which share the cores and the deadline."""
+    """function(item) for all items on `workers` threads, which share the cores and the deadline."""
     inside = max(1, thread_count() // workers)
 
     def work(item: Any) -> None:
         with threads(inside):
             function(item)
 
-    # Time limits are ambient: a thread knows those of its caller in a copy of its context.
+    # Time limits are ambient: a thread inherits its caller's in a copy of the context.
     contexts = [contextvars.copy_context() for _ in items]
     with ThreadPoolExecutor(workers) as pool:
         done = [pool.submit(context.run, work, item) for context, item in zip(contexts, items)]
@@ -101,7 +101,7 @@ def _default_count() -> int:
 
 
 class _BlasLimit:
-    """Sets every BLAS of the process to one thread while anybody is inside, and then back.
+    """Sets every BLAS of the process to one thread while any thread is inside, then back.
 
     The setting belongs to the process, so entries are counted: the first one in sets it, the last
     one out restores it.
@@ -128,8 +128,8 @@ class _BlasLimit:
 
 def _set_blas_threads(counts: list[int]) -> None:
     for library, count in zip(_blas_libraries(), counts):
-        # threadpoolctl ignores all threads but the first one that set OpenBLAS. Here
-        # the count of those inside decides, whichever thread they run on.
+        # threadpoolctl ignores all threads except the first one that set OpenBLAS. Here the count
+        # of those inside decides, whichever thread they run on.
         release = getattr(library, "clear_controlling_thread", lambda force: None)
         release(force=True)
         if library.get_num_threads() != count:
@@ -139,7 +139,7 @@ def _set_blas_threads(counts: list[int]) -> None:
 
 @functools.cache
 def _blas_libraries() -> list:
-    """The BLAS libraries of this process; finding them takes a millisecond, hence once."""
+    """The BLAS libraries of this process; finding them takes a millisecond, so only once."""
     return threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
 
 
@@ -147,5 +147,5 @@ _blas_limit = _BlasLimit()
 
 
 def single_blas() -> _BlasLimit:
-    """Keep every BLAS to one thread in a `with` block; may be nested, and used by many threads."""
+    """Keep every BLAS to one thread in a `with` block; may be nested and used by many threads."""
     return _blas_limit

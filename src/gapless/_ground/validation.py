@@ -1,8 +1,8 @@
-"""The door of every estimator: X, y and weights become arrays, or an error that names the row.
+"""The entrance of every estimator: X, y and weights become arrays, or an error that names the row.
 
-Called by estimators, metrics and evaluation, once per call; behind it nobody checks again. Reuses
-scikit-learn's checks for shapes, types and feature names, and adds the place and the cure to its
-messages.
+Called by estimators, metrics and evaluation, once per call; after that nothing is checked again.
+Reuses scikit-learn's checks of shapes, types and feature names, and adds the place and the cure to
+its messages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .threads import single_blas
 
 Array = np.ndarray
 
-# Up to how many units in the last place two computations of the same rows differ.
+# By how many units in the last place two computations of the same rows may differ.
 ROUNDING = 64
 
 # Beyond this, sums of squares overflow in float64, and no objective can be computed.
@@ -50,8 +50,8 @@ class Training:
 
     X is a contiguous array or a canonical CSR or CSC matrix in float64 or float32. y holds floats,
     or for classifiers the position of each row's class in `classes`. `sample_weight` and `weights`
-    are float64; the latter include the class weights. Where X has only some of the columns that
-    were given, `columns` are their positions.
+    are float64; the latter include the class weights. If X has only some of the given columns,
+    `columns` are their positions.
     """
 
     X: Any
@@ -64,14 +64,14 @@ class Training:
 
 
 def read_rows(estimator: Any, X: Any) -> Any:
-    """X for `predict`: the features that the estimator was fitted with."""
+    """X for `predict`, with the features of the fit."""
     return _read_matrix(estimator, X, reset=False)
 
 
 def read_numbers(
     estimator: Any, X: Any, *, reset: bool, takes_infinity: bool = False
 ) -> tuple[Any, Array | None]:
-    """X where NaN means a missing value, and its feature names, noted on a copy."""
+    """X in which NaN means a missing value, and its feature names, set on a copy."""
     reader = copy.copy(estimator)
     X = _read_matrix(reader, X, reset=reset, has_missing=True, takes_infinity=takes_infinity)
     return X, getattr(reader, "feature_names_in_", None)
@@ -90,7 +90,7 @@ def read_names(estimator: Any, X: Any, *, reset: bool) -> Array | None:
 def read_for_learner(
     estimator: Any, X: Any, *, reset: bool, **options: Any
 ) -> tuple[Any, Array | None]:
-    """X of entries of any type, which a learner of any kind will check, and its feature names."""
+    """X with entries of any type, which a learner will check, and its feature names."""
     X = readable(X)
     refuse_equal_names(X)
     refuse_complex(X, name="X")
@@ -115,7 +115,7 @@ def _too_small(X: Any) -> ValueError:
 def read_table(
     estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool = True
 ) -> Training:
-    """X and weights where nothing is to be predicted; y is 0 in all rows."""
+    """X and weights without a target; y is 0 in all rows."""
     X, names = _read_training_matrix(estimator, X, X, reset)
     weights = _read_summable(sample_weight, X)
     return Training(X, np.zeros(X.shape[0]), weights, weights, feature_names=names)
@@ -230,7 +230,7 @@ def read_outputs(
     *,
     has_classes: bool,
 ) -> Outputs:
-    """Targets of rows X of any kind that has a shape; classes without weight do not exist."""
+    """Targets for rows X of any kind with a shape; classes without weight do not exist."""
     weights = given = read_weights(sample_weight, X)
     if has_classes:
         labels = _read_label_columns(y, X)
@@ -252,7 +252,7 @@ def read_outputs(
 
 
 def readable_target(y: Any) -> Any:
-    """Targets in a form that can be read: see `readable`; rows of a list must be of one length."""
+    """Targets in a readable form: see `readable`; rows of a list must have one length."""
     y = readable(y, name="y")
     refuse_complex(y, name="y")
     if isinstance(y, list | tuple):
@@ -267,7 +267,7 @@ def readable_target(y: Any) -> Any:
 
 
 def _read_target_numbers(y: Any) -> Any:
-    """Targets of a regression in a form that can be read; dates and complex numbers are refused."""
+    """Targets of a regression in a readable form; dates and complex numbers are refused."""
     y = readable_target(y)
     refuse_no_numbers(y, name="y")
     return y
@@ -283,7 +283,7 @@ def _read_label_columns(y: Any, X: Any) -> list[Array]:
 
 
 def _class_weights(class_weight: Any, labels: list[Array], weights: Array) -> Array:
-    """What the classes multiply the weight of each row with, over all outputs."""
+    """The product of the class weights over all outputs, for each row."""
     factors = np.ones(len(weights))
     if class_weight is None:
         return factors
@@ -320,7 +320,7 @@ def is_multilabel(y: Any) -> bool:
 
 
 def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array | None]:
-    """X and its feature names, noted on a copy: a failing fit leaves the estimator as it was."""
+    """X and its feature names, set on a copy: a failing fit leaves the estimator unchanged."""
     if y is None:
         name = type(estimator).__name__
         raise ValueError(
@@ -341,17 +341,17 @@ def _read_matrix(
 ) -> Any:
     """X as a contiguous array or a canonical sparse matrix, in float64 or float32, finite.
 
-    With `has_missing` NaN is a value like others, and finite ones may be of any size.
+    With `has_missing`, NaN is an ordinary value, and finite ones may have any size.
     """
     columns = None
-    # Of few rows a prediction takes less time than these checks.
+    # For few rows a prediction takes less time than these checks.
     if reset or not _is_as_fitted(estimator, X):
         X, columns = _checked_matrix(estimator, X, reset)
     if sp.issparse(X):
-        # Sums need no order, and it takes longer than they do.
+        # Sums need no order, and sorting takes longer than they do.
         takes_any_order = getattr(estimator, "_takes_any_order", False)
         if not takes_any_order and not X.has_canonical_format:
-            # A change of format puts the indices in order, in less time than sorting takes.
+            # A change of format sorts the indices, in less time than sorting takes.
             X = X.tocsc() if X.format == "csr" else X.tocsr()
             X.sum_duplicates()
     elif not (X.flags.c_contiguous or X.flags.f_contiguous):
@@ -364,7 +364,7 @@ def _read_matrix(
 
 
 def _is_as_fitted(estimator: Any, X: Any) -> bool:
-    """Whether X is an array of just the kind that a fitted model takes as it is."""
+    """Whether X is an array that a fitted model takes as it is."""
     return (
         type(X) is np.ndarray
         and X.dtype in (np.float64, np.float32)
@@ -399,7 +399,7 @@ def _checked_matrix(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
 
 
 def _cure_for_text(estimator: Any, columns: Any) -> str:
-    """What to do about columns of text: models that know categories read them as they are."""
+    """Advice about text columns: models that know categories read them as they are."""
     parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     knows_categories = "categorical_features" in parameters
     if not knows_categories or parameters.get("metric", "mixed") != "mixed":
@@ -410,9 +410,9 @@ def _cure_for_text(estimator: Any, columns: Any) -> str:
 
 
 def _with_floats(X: Any) -> Any:
-    """X itself, but whole numbers of a sparse matrix as floats, on the same indices.
+    """X itself, but integers of a sparse matrix as floats, on the same indices.
 
-    SciPy would put the indices in order first, in the caller's memory.
+    SciPy would first sort the indices, in the caller's memory.
     """
     if not (sp.issparse(X) and X.format in ("csr", "csc") and X.dtype.kind in "iub"):
         return X
@@ -428,13 +428,13 @@ def read_labels(y: Any, X: Any) -> Array:
         y = _read_objects(y)
     if y.dtype.kind == "f":
         check_values(y, "y", None)
-    # Different labels are looked for once, not twice: among strings that takes long.
+    # Find distinct labels once, not twice: it takes long among strings.
     check_classification_targets(attach_unique(y))
     return y
 
 
 def _read_objects(labels: Array) -> Array:
-    """Labels that are Python's objects: numbers as numbers, and else texts alone."""
+    """Labels that are Python objects: numbers as numbers, otherwise texts alone."""
     values = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for row, label in enumerate(values):
         if _is_missing(label):
@@ -463,12 +463,12 @@ def _read_objects(labels: Array) -> Array:
 
 
 def _is_missing(label: Any) -> bool:
-    # pandas' NA equals nothing, and says so by another NA.
+    # pandas' NA equals nothing: a comparison returns another NA.
     return label is None or is_pandas_na(label) or (label != label) is True
 
 
 def _position(classes: Array, y: Array) -> Array:
-    """The position of each label in the sorted classes; any position for one that is not there."""
+    """The position of each label in the sorted classes; any position for an unknown one."""
     return np.minimum(np.searchsorted(classes, y), len(classes) - 1)
 
 
@@ -503,7 +503,7 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
 
 
 def _read_summable(sample_weight: Any, X: Any) -> Array:
-    """The same for an objective, whose sums over the rows must be neither too large nor small."""
+    """The same for an objective, whose sums over the rows must not be too large or too small."""
     weights = read_weights(sample_weight, X)
     _check_sum(weights, "sample_weight")
     return weights
@@ -528,11 +528,11 @@ def _check_not_negative(weights: Array, name: str) -> None:
         )
 
 
-# By what words an error of NumPy, SciPy or scikit-learn tells that an entry is no number.
+# Words by which errors of NumPy, SciPy or scikit-learn show that an entry is not a number.
 ABOUT_ENTRIES = "convert|cast|promoted|must be a string|array element|sequence"
-# Letters of such an entry in an error.
+# Characters of such an entry in an error.
 MOST_LETTERS = 60
-# What to do about text or dates where numbers are needed.
+# What to do about text or dates if numbers are needed.
 ENCODE = {
     "X": "encode the column, e.g. with OneHotEncoder() in a ColumnTransformer, or drop it",
     "y": "encode the target as numbers, or use a classifier if these are classes",
@@ -553,9 +553,9 @@ def naming_text(
     texts: str = TEXTS,
     cure: Callable[[], str] | None = None,
 ) -> Iterator[None]:
-    """Let an error about text or dates say where they are, and what to do.
+    """Make errors about text or dates say where they are and what to do.
 
-    `texts` says it where X is a list of texts, `cure` where one of its columns is text.
+    `texts` is the advice if X is a list of texts, `cure` if one of its columns is text.
     """
     try:
         yield
@@ -568,7 +568,7 @@ def naming_text(
         is_wrong = np.frompyfunc(_is_no_number, 1, 1)(entries).astype(bool)
         if not is_wrong.any():
             raise
-        # By columns: the first of them that must be encoded.
+        # By columns: the first that must be encoded.
         place = np.argwhere(is_wrong.T)[0][::-1]
         entry, where = entries[tuple(place)], _named(place, columns)
         if isinstance(entry, str | date):
@@ -585,7 +585,7 @@ def naming_text(
 
 
 def _rows_error(rows: Array, texts: str, error: Exception) -> Exception:
-    """What is wrong with a list whose entries are no rows of numbers, all of one length."""
+    """What is wrong with a list whose entries are not rows of numbers of one length."""
     row = next((k for k, entry in enumerate(rows) if _is_no_number(entry)), None)
     if row is None:
         return error
@@ -623,13 +623,13 @@ def _first_line(error: Exception) -> str:
 
 
 def _shortened(value: Any) -> str:
-    """How a value is written, if that is not long."""
+    """A value as written, shortened if it is long."""
     words = repr(value)
     return words if len(words) <= MOST_LETTERS else f"{words[:MOST_LETTERS]}…"
 
 
 def check_values(values: Any, name: str, columns: Any) -> None:
-    """Refuse entries that are not finite, or whose square overflows: say where, and what to do."""
+    """Refuse entries that are not finite, or whose square overflows; say where and what to do."""
     entries = values.data if sp.issparse(values) else values
     if entries.size == 0:
         return
@@ -652,7 +652,7 @@ def check_values(values: Any, name: str, columns: Any) -> None:
 
 
 def _check_finite(values: Any, name: str, columns: Any) -> None:
-    """Refuse NaN and infinities: say where they are, and what to do."""
+    """Refuse NaN and infinities; say where they are and what to do."""
     entries = values.data if sp.issparse(values) else values
     if np.all(np.isfinite(entries)):
         return
@@ -668,9 +668,9 @@ def _check_finite(values: Any, name: str, columns: Any) -> None:
 
 
 def check_infinite(X: Any, columns: Any) -> None:
-    """Refuse infinities where NaN means a missing value: say where, and what to do."""
+    """Refuse infinities if NaN means a missing value; say where and what to do."""
     entries = X.data if sp.issparse(X) else X
-    # Extremes that pass over NaN, without a temporary array.
+    # Extremes that ignore NaN, without a temporary array.
     ends = [f.reduce(entries, axis=None, initial=0.0) for f in (np.fmin, np.fmax)]
     if np.any(np.isinf(ends)):
         raise ValueError(_infinity(X, "X", columns))
@@ -701,10 +701,10 @@ def _named(place: Any, columns: Any) -> str:
 
 
 def is_same(given: Any, kept: Any) -> bool:
-    """Whether two matrices, dense or sparse, are the same data, up to rounding; NaN equals NaN.
+    """Whether two matrices, dense or sparse, are the same data up to rounding; NaN equals NaN.
 
-    Whoever prepares rows twice need not get the same bits: lengths of sparse rows are sums in the
-    order of their entries, which differs between the fit of a vectoriser and its later use.
+    Preparing rows twice need not give the same bits: lengths of sparse rows are sums in the order
+    of their entries, which differs between the fit of a vectoriser and its later use.
     """
     if given.shape != kept.shape or given.dtype.kind != kept.dtype.kind:
         return False

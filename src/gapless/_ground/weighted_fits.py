@@ -1,4 +1,4 @@
-"""How other people's models are told the weights of rows: by which argument of fit, if by any."""
+"""How foreign models receive the weights of rows: by which argument of fit, if any."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from sklearn.utils.validation import has_fit_parameter
 
 
 def weight_argument(model: Any) -> str:
-    """The name of the argument of `model.fit` for the weights; "" for a model that takes none.
+    """The name of the weight argument of `model.fit`; "" for a model without one.
 
-    Of a pipeline it is that of the last step, which may be a pipeline, too.
+    For a pipeline it is that of the last step, which may itself be a pipeline.
     """
     if isinstance(model, Pipeline):
         name, last = model.steps[-1]
         inner = weight_argument(last)
         return f"{name}__{inner}" if inner else ""
-    # A search over parameters hands on whatever it is given.
+    # A search over parameters passes on whatever it is given.
     kinds = {parameter.kind for parameter in signature(model.fit).parameters.values()}
     takes_any = Parameter.VAR_KEYWORD in kinds
     return "sample_weight" if takes_any or has_fit_parameter(model, "sample_weight") else ""
 
 
 def weight_options(model: Any, weights: Any) -> dict[str, Any]:
-    """Weights as an argument of `model.fit`, or an error for a model that takes none."""
+    """Weights as an argument of `model.fit`, or an error for a model without one."""
     if weights is None:
         return {}
     name = weight_argument(model)

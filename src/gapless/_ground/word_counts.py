@@ -1,7 +1,7 @@
 """Texts to counts of their words, as scikit-learn's CountVectorizer counts them.
 
-The common case, words by scikit-learn's usual pattern, is counted in the core; a pattern or an
-analyzer of one's own by Python.
+The common case, words by scikit-learn's usual pattern, is counted in the core; a custom pattern or
+analyzer runs in Python.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ ASCII = 128
 def count_words(texts: list[str], wording: CountVectorizer) -> tuple[sp.csr_matrix, list[str]]:
     """How often each word occurs in each text, and the words of the columns, in order.
 
-    `wording` says what a word is: its analyzer, token_pattern, ngram_range, stop_words, lowercase
-    and strip_accents count.
+    `wording` defines a word by its analyzer, token_pattern, ngram_range, stop_words, lowercase and
+    strip_accents.
     """
     check()
     if wording.analyzer == "word" and wording.token_pattern == USUAL_PATTERN:
@@ -69,7 +69,7 @@ def _by_core(texts: list[str], wording: CountVectorizer) -> tuple[sp.csr_matrix,
 
 
 def _joined(texts: Iterable[str]) -> tuple[Array, Array]:
-    """Texts in UTF-8, one after the other, and where each begins and the last one ends."""
+    """Texts in UTF-8, one after another, and where each begins and the last one ends."""
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     start = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=start[1:])

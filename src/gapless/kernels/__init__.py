@@ -1,8 +1,8 @@
-"""Kernels k(x, z): how alike two rows are. Each file is one kernel, a frozen dataclass.
+"""Kernels k(x, z): how similar two rows are. Each file is one kernel, a frozen dataclass.
 
-Called by `problem` and by all kernel machines. Built-in kernels let the compiled core make
-their values, tile by tile; a kernel of one's own needs `gram` and `diagonal` in NumPy. `+` and `*`
-join kernels. To add one, see docs/add_a_kernel.md; the contract is in `_base.Kernel`.
+Called by `problem` and by all kernel machines. The compiled core computes the values of built-in
+kernels, tile by tile; a custom kernel needs `gram` and `diagonal` in NumPy. `+` and `*` combine
+kernels. To add one, see docs/add_a_kernel.md; the contract is in `_base.Kernel`.
 """
 
 from .._ground.named import OF_STRINGS

@@ -12,5 +12,5 @@ def _instance(kernel: Any) -> Kernel:
     return kernel
 
 
-# A kernel that is an instance; of one given by name the estimator has the parameters itself.
+# A kernel that is an instance; for a named kernel the estimator itself has the parameters.
 KERNEL_INSTANCE = {"kernel": Family(_instance, Kernel.parameters, Kernel.replace)}

@@ -1,4 +1,4 @@
-"""Kernel: the contract every kernel keeps. Its docstring is the tutorial; sums and products too."""
+"""Kernel: the contract of every kernel. Its docstring is the tutorial. Also sums and products."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Kernel:
     matrix within a memory limit, and every kernel machine.
 
     A kernel is a value: it is checked when it is built and never changes. `replace` makes another
-    one. Parameters that depend on the data (``gamma="scale"``) become numbers by `resolve`.
+    one. `resolve` turns parameters that depend on the data (``gamma="scale"``) into numbers.
 
     ====================  ====================================================================
     give                  for
@@ -50,7 +50,7 @@ class Kernel:
     positive_parameters: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options):
-        """Name the class and remember it by its names."""
+        """Name the class and register it under its names."""
         super().__init_subclass__(**options)
         register(cls, Kernel.registry)
         if cls.__module__.startswith("gapless."):
@@ -65,13 +65,13 @@ class Kernel:
         raise NotImplementedError
 
     def features(self, X: Any) -> Array:
-        """φ(xᵢ) with ⟨φ(x), φ(z)⟩ = k(x, z), one row each; kernels with a short φ have it."""
+        """φ(xᵢ) with ⟨φ(x), φ(z)⟩ = k(x, z), one row each; for kernels with a short φ."""
         raise NotImplementedError(f"the {self.name} kernel has no small set of features.")
 
     def frequencies(self, rng: np.random.Generator, d: int, count: int) -> Array:
         """ω in columns (d, count) with k(x, z) the mean of cos(ωᵀ(x − z)), drawn at random.
 
-        Kernels that depend on x − z alone have them (Bochner's theorem).
+        For kernels that depend on x − z alone (Bochner's theorem).
         """
         raise ValueError(
             f"the {self.name} kernel has no random features, since it is not a known function of "
@@ -79,18 +79,18 @@ class Kernel:
         )
 
     def resolve(self, X: Any, weights: Array | None = None) -> Kernel:
-        """The kernel with all parameters numbers, those that depend on the data from X, weighted.
+        """The kernel with all parameters as numbers; data-dependent ones come from X, weighted.
 
-        A kernel that has none of those returns itself.
+        A kernel without such parameters returns itself.
         """
         return self
 
     def rows(self, X: Any, dtype: Any = None) -> Rows:
-        """X made ready for blocks of this kernel in the given precision, that of X by default."""
+        """X prepared for blocks of this kernel in the given precision, by default that of X."""
         return Rows(self, X, dtype)
 
     def pick(self, X: Any, positions: Array) -> Any:
-        """Some of the training rows X, in the form in which `times` and `gram` take them as Z."""
+        """Some of the training rows X, in the form that `times` and `gram` take as Z."""
         return take_rows(X, positions)
 
     def times(self, X: Any, Z: Any, coef: Array, dtype: Any = np.float64) -> Array:
@@ -101,12 +101,12 @@ class Kernel:
         X : {ndarray, sparse matrix} of shape (n, d)
             Rows to predict.
         Z : {ndarray, sparse matrix} of shape (m, d)
-            Rows that the model is made of.
+            Rows of the model.
         coef : ndarray of shape (m,) or (m, k)
             Their coefficients.
         dtype : float32 or float64, default=float64
-            Precision of the kernel values; sums over blocks are float64 in any case. With float32
-            the result is off by about 1e-6 · Σ|coef|, at half the time.
+            Precision of the kernel values; sums over blocks are always float64. With float32 the
+            result is off by about 1e-6 · Σ|coef|, in half the time.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class Kernel:
 
     @property
     def noise(self) -> float:
-        """What k(x, x) of a row has beyond k of the row with another one equal to it."""
+        """How much k(x, x) exceeds k between the row and another one equal to it."""
         return 0.0
 
     def parameters(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class Kernel:
         return found
 
     def replace(self, **parameters: Any) -> Kernel:
-        """Another kernel with some parameters changed; names as in `parameters`."""
+        """A copy with some parameters changed; names as in `parameters`."""
         own: dict[str, Any] = {}
         of_parts: dict[str, dict[str, Any]] = {}
         known = self.parameters()
@@ -161,7 +161,7 @@ class Kernel:
         )
 
     def with_log_parameters(self, values: Array) -> Kernel:
-        """The kernel whose `log_parameters` are these."""
+        """The kernel with these `log_parameters`."""
         changed: dict[str, Any] = {}
         values = np.asarray(values, dtype=float)
         for name in self.positive_parameters:
@@ -180,9 +180,9 @@ class Kernel:
         raise NotImplementedError(f"the {self.name} kernel has no gradients in its parameters.")
 
     def narrowed(self, factor: float) -> Kernel | None:
-        """The kernel with squared distances so many times as large; None if it has no distances.
+        """The kernel with squared distances `factor` times as large; None without distances.
 
-        A kernel that has them can follow any function if it is narrow enough.
+        A kernel of distances can follow any function if it is narrow enough.
         """
         changed: dict[str, Any] = {}
         for name, part in self._parts().items():
@@ -215,10 +215,10 @@ class Kernel:
 
 
 class _Combined(Kernel):
-    """A kernel made of others, whose values it combines."""
+    """A kernel that combines the values of others."""
 
     def combine(self, *values: Array) -> Array:
-        """The values of this kernel from those of its parts, in the place of the first."""
+        """The values of this kernel from those of its parts, written into the first."""
         raise NotImplementedError
 
     def __post_init__(self):
@@ -347,7 +347,7 @@ def _as_factor(kernel: Kernel) -> str:
 
 @dataclass(frozen=True)
 class Constant(Kernel):
-    """k(x, z) = value ≥ 0: a bias with a penalty, when added to another kernel."""
+    """k(x, z) = value ≥ 0: a penalised bias when added to another kernel."""
 
     is_limited = True
     value: float = 1.0

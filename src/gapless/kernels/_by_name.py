@@ -1,4 +1,4 @@
-"""The kernel that an estimator was given, by name or otherwise."""
+"""The kernel given to an estimator, by name or otherwise."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .callable import Callable
 
 
 def by_name(kernel: Any, **parameters: Any) -> Kernel:
-    """The kernel that was given: a name, an instance of Kernel or a function.
+    """The kernel for a name, an instance of Kernel or a function.
 
-    Of the parameters (``gamma=``, ``degree=``, ``coef0=``, …) a named kernel takes those that it
+    A named kernel takes those of the parameters (``gamma=``, ``degree=``, ``coef0=``, …) that it
     has. An instance has its own, and a function is called as function(X, Z).
     """
     if isinstance(kernel, str) and kernel in Kernel.registry:

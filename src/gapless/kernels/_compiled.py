@@ -1,4 +1,4 @@
-"""Kernels whose values the compiled core makes: a measure of two rows, and a curve of it."""
+"""Kernels computed by the compiled core: a measure of two rows, and a curve of it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ._rows import Rows, as_rows, blank, gram_of_rows
 
 Array = np.ndarray
 
-# What a multiplication costs in a sparse product of matrices, a dense one being 1.
+# The cost of a multiplication in a sparse matrix product, relative to a dense one.
 SPARSE_COST = 32
 
 
 class _Compiled(Kernel):
-    """A kernel k(x, z) = curve(scale · measure(x, z) + shift), with both of the compiled core.
+    """A kernel k(x, z) = curve(scale · measure(x, z) + shift), both computed by the core.
 
-    A subclass gives `form`, and may change rows by `prepare` before they are measured.
+    A subclass gives `form`, and may transform rows by `prepare` before they are measured.
     """
 
     def form(self) -> _core.KernelForm:
@@ -35,7 +35,7 @@ class _Compiled(Kernel):
         raise NotImplementedError
 
     def prepare(self, X: Any) -> Any:
-        """The rows that are measured in place of X, of the same type."""
+        """The rows to measure in place of X, of the same type."""
         return X
 
     def rows(self, X, dtype=None):
@@ -73,7 +73,7 @@ class CompiledRows(Rows):
         return some
 
     def diagonal(self) -> Array:
-        # Of ‖x‖² for a kernel of products, else of distance 0.
+        # From ‖x‖² for a kernel of products, else from distance 0.
         values = np.zeros((len(self), 1))
         if self.form.measure == _core.Measure.product:
             values[:, 0] = self.squares
@@ -82,7 +82,7 @@ class CompiledRows(Rows):
 
 
 class DenseRows(CompiledRows):
-    """Rows as an array, moved by a centre where the kernel depends on differences alone.
+    """Rows as an array, shifted by a centre if the kernel depends on differences alone.
 
     ‖x − z‖² is computed as ‖x‖² + ‖z‖² − 2⟨x, z⟩, which loses digits far from the origin.
     """
@@ -91,8 +91,8 @@ class DenseRows(CompiledRows):
         self.center = center
         X = kernel.prepare(X)
         form, power = _rescaled(kernel.form(), dtype)
-        # Moved and scaled before they are rounded to float32, so that neither a large mean nor an
-        # odd unit costs digits.
+        # Shifted and scaled before rounding to float32, so that neither a large mean nor an odd
+        # unit costs digits.
         if center is not None:
             X = np.subtract(X, center, dtype=np.result_type(X.dtype, dtype))
         if power:
@@ -136,7 +136,7 @@ class DenseRows(CompiledRows):
 
 
 class SparseRows(CompiledRows):
-    """Rows of a sparse matrix, multiplied as such and bent by the same curves as dense ones."""
+    """Rows of a sparse matrix, multiplied as such; the same curves as for dense ones."""
 
     def __init__(self, kernel: Any, X: Any, dtype: Any):
         X = kernel.prepare(X)
@@ -174,10 +174,10 @@ def _is_by_product(form: _core.KernelForm) -> bool:
 
 
 def _rescaled(form: _core.KernelForm, dtype: Any) -> tuple[_core.KernelForm, int]:
-    """The form for rows times 2^power, such that their squares are of the size that the curve sees.
+    """The form for rows times 2^power, so that their squares are in the range of the curve.
 
-    In float32 the squares of large or small units would overflow or vanish. A power of two rounds
-    nothing.
+    In float32 the squares of large or small units would overflow or vanish. A power of two does not
+    round.
     """
     if dtype == np.float64 or not _is_by_product(form) or form.scale == 0:
         return form, 0
@@ -187,17 +187,17 @@ def _rescaled(form: _core.KernelForm, dtype: Any) -> tuple[_core.KernelForm, int
 
 
 def _scaled(X: Any, power: int) -> Any:
-    """X · 2^power, exactly, and in a fraction of the time of `ldexp`; float32 has no such range."""
+    """X · 2^power, exactly, in a fraction of the time of `ldexp`; float32 lacks the range."""
     return X.astype(np.float64, copy=False) * math.ldexp(1.0, power)
 
 
 def _has_no_origin(form: _core.KernelForm) -> bool:
-    """Whether the kernel is computed by inner products, and depends on differences alone."""
+    """Whether the kernel is computed by inner products and depends on differences alone."""
     return form.measure == _core.Measure.squared_distance
 
 
 def _is_thin(X: Any, form: _core.KernelForm) -> bool:
-    """Whether products of the rows of a sparse X cost less as they are than of dense ones.
+    """Whether products of the rows of a sparse X cost less sparse than dense.
 
     Sparse, they take a multiplication for each pair of entries in one column.
     """
@@ -208,7 +208,7 @@ def _is_thin(X: Any, form: _core.KernelForm) -> bool:
 def _center(X: Array) -> Array:
     """About the mean of the columns, rounded to a power of two not above their spread.
 
-    So rounded, whole numbers stay whole, and their products exact, when it is subtracted.
+    With this rounding, integers stay integers, and their products exact, when it is subtracted.
     """
     if not len(X):
         return np.zeros(X.shape[1])

@@ -1,4 +1,4 @@
-"""gamma, the scale of a kernel: a number, or what makes it one when the data are there."""
+"""gamma, the scale of a kernel: a number, or a rule that gives one from the data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def resolve_gamma(kernel: Kernel, X: Any, weights: Any = None, of_none: float | 
     X = as_rows(X)
     d = max(X.shape[1], 1)
     spread = d * (_variance(X, weights) if gamma == "scale" else 1.0)
-    # Where all entries are equal, or as good as, any number will do.
+    # If all entries are (nearly) equal, any number will do.
     return kernel.replace(gamma=1.0 / spread if spread > np.finfo(float).tiny else 1.0)
 
 

@@ -17,7 +17,7 @@ MOST_FEATURES = 1_000_000
 
 
 def check_degree(degree: Any) -> None:
-    """A whole number ≥ 0: other powers of an inner product are no kernels."""
+    """An integer ≥ 0: other powers of an inner product are not kernels."""
     if not isinstance(degree, Real) or isinstance(degree, bool) or degree < 0 or degree % 1:
         raise ValueError(f"degree must be a whole number ≥ 0, got {degree!r}.")
 
@@ -25,8 +25,8 @@ def check_degree(degree: Any) -> None:
 def monomials(X: Any, degree: int, gamma: float, coef0: float) -> np.ndarray:
     """φ(x) with ⟨φ(x), φ(z)⟩ = (γ⟨x, z⟩ + c)^degree, one column per monomial.
 
-    (Σⱼ γxⱼzⱼ + c)^p = Σ over the ways to choose p factors, with repetition and in no order, among
-    the d products and c, of the multinomial coefficient times their product.
+    (Σⱼ γxⱼzⱼ + c)^p = Σ over the ways to choose p factors, unordered and with repetition, among the
+    d products and c, of the multinomial coefficient times their product.
     """
     X = as_rows(X)
     X = np.sqrt(gamma) * (X.toarray() if sp.issparse(X) else X)

@@ -1,4 +1,4 @@
-"""Rows made ready for a kernel, once, so that many blocks of its values can be asked of them."""
+"""Rows prepared once for a kernel, for many blocks of its values."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .._ground.memory import blocks
 Array = np.ndarray
 
 
-# Bytes from which `blank` goes to the system itself; malloc keeps less for the next array.
+# Bytes from which `blank` asks the system directly; malloc keeps less for the next array.
 LARGE = 1 << 25
 
 
 def blank(shape: tuple[int, ...], dtype: Any) -> Array:
-    """An array that is not initialised, like `np.empty`, on ordinary pages of memory.
+    """An uninitialised array, like `np.empty`, on ordinary pages of memory.
 
-    NumPy asks for huge pages. In a virtual machine that returns free memory to its host these
-    are the ones that are gone, and cost five times as much to get back: 2.4 s for a gigabyte where
+    NumPy asks for huge pages. In a virtual machine that returns free memory to its host, these are
+    the ones given away, and they cost five times as much to get back: 2.4 s for a gigabyte where
     this was measured.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
@@ -36,7 +36,7 @@ def blank(shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def as_rows(X: Any) -> Any:
-    """X as a two-dimensional array or a CSR matrix of float32 or float64; itself where it is."""
+    """X as a two-dimensional array or a CSR matrix of float32 or float64; itself if it is one."""
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
@@ -58,16 +58,16 @@ def take_rows(X: Any, index: Array | slice) -> Any:
 
 
 class Rows:
-    """Rows made ready for a kernel; this class asks the kernel's own `gram` for everything.
+    """Rows prepared for a kernel; this class uses the kernel's own `gram` for everything.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel, whose parameters that depend on the data are taken from X.
+        The kernel; data-dependent parameters are taken from X.
     X : {array-like, sparse matrix} of shape (n, d), or what the kernel takes
         The rows.
     dtype : float32 or float64, optional
-        Precision of the values; that of X by default.
+        Precision of the values; by default that of X.
     """
 
     def __init__(self, kernel: Any, X: Any, dtype: Any = None):
@@ -81,7 +81,7 @@ class Rows:
         return count_rows(self.X)
 
     def of(self, X: Any) -> Rows:
-        """Other rows, made ready in the same way, to compare with these."""
+        """Other rows, prepared in the same way, to compare with these."""
         return Rows(self.kernel, X, self.dtype)
 
     def only(self, index: Array | slice) -> Rows:
@@ -89,16 +89,16 @@ class Rows:
         return Rows(self.kernel, take_rows(self.X, index), self.dtype)
 
     def chunks(self, X: Any) -> Iterator[tuple[slice, Rows]]:
-        """Other rows, some at a time: where they are in X, and made ready to compare with these."""
+        """Other rows in chunks: positions in X, and the rows prepared to compare with these."""
         columns = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
         # Few enough for memory that is used again instead of being asked for anew.
         for chunk in blocks(count_rows(X), 2 * columns, at_least=256):
             yield chunk, self.of(take_rows(X, chunk))
 
     def operands(self) -> tuple | None:
-        """Form, rows and their squared lengths, of which the core makes values by products.
+        """Form, rows and their squared lengths, from which the core computes values by products.
 
-        None where values are made in another way.
+        None if values are computed in another way.
         """
         return None
 
@@ -118,7 +118,7 @@ class Rows:
         return np.array(values, dtype=self.dtype, order="C")
 
     def gram_into(self, out: Array) -> None:
-        """Values between all pairs of these rows, into an array that is there."""
+        """Values between all pairs of these rows, written into an existing array."""
         out[...] = self.gram()
 
     def times(self, other: Rows, coef: Array) -> Array:
@@ -130,7 +130,7 @@ class Rows:
         return out
 
     def times_each(self, products: Sequence[tuple[Array, Array]]) -> list[Array]:
-        """For each (index, coef (m,)) the product gram() @ coef of the rows with that index."""
+        """The product gram() @ coef of the rows at index, for each (index, coef (m,))."""
         found = []
         for index, coef in products:
             used = np.flatnonzero(coef)
@@ -140,7 +140,7 @@ class Rows:
 
 
 class CombinedRows(Rows):
-    """Rows made ready for the parts of a kernel, whose values it combines."""
+    """Rows prepared for the parts of a kernel that combines their values."""
 
     def __init__(self, kernel: Any, parts: list[Rows]):
         self.kernel = kernel
@@ -168,7 +168,7 @@ class CombinedRows(Rows):
 
 
 def gram_of_rows(kernel: Any, X: Any, Z: Any = None) -> Array:
-    """`gram` for kernels that make rows ready first: float32 if X and Z are, else float64."""
+    """`gram` for kernels that prepare rows first: float32 if X and Z are, else float64."""
     if Z is None:
         return kernel.rows(X).gram()
     dtypes = [getattr(rows, "dtype", None) for rows in (X, Z)]

@@ -1,4 +1,4 @@
-"""A kernel that is a function of the user's."""
+"""A kernel that is a user's function."""
 
 import copy
 from collections.abc import Callable as Function
@@ -11,8 +11,8 @@ from .._ground.interrupt import check
 from ._base import Kernel
 from ._rows import count_rows, take_rows
 
-# Rows of which all pairs are asked for at once, to get the pairs of each with itself: fewer calls
-# for more values.
+# Compute all pairs of this many rows at once to get the pairs of each with itself: fewer calls for
+# more values.
 FEW = 32
 
 
@@ -29,7 +29,7 @@ class Callable(Kernel):
         Whether the function takes two rows and returns a number, which is slow: it is called for
         every pair.
     options : dict, default=None
-        Keyword arguments that every call gets.
+        Keyword arguments of every call.
     """
 
     function: Function
@@ -60,7 +60,7 @@ class Callable(Kernel):
         return values
 
     def narrowed(self, factor):
-        """That of a kernel of scikit-learn with other length scales."""
+        """A kernel of scikit-learn with other length scales."""
         values = self.function.get_params() if hasattr(self.function, "get_params") else {}
         scales = {k: v / factor**0.5 for k, v in values.items() if k.endswith("length_scale")}
         return (
@@ -70,7 +70,7 @@ class Callable(Kernel):
         )
 
     def _among(self, X):
-        """All pairs of rows of X, each of them once."""
+        """All pairs of rows of X, each computed once."""
         n = count_rows(X)
         values = np.empty((n, n))
         for i in range(n):

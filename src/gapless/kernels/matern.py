@@ -22,7 +22,7 @@ CURVES = {
 }
 # Beyond this, K_ν overflows for distances that matter.
 LARGEST_NU = 50
-# How many Bessel functions to compute between two looks at Ctrl-C and the clock: some 20 ms.
+# Bessel functions computed between two checks of Ctrl-C and the clock: about 20 ms.
 ENTRIES = 1 << 16
 
 
@@ -104,7 +104,7 @@ class Matern(_Compiled):
 
 @dataclass(frozen=True)
 class _SquaredDistance(_Compiled):
-    """factor · ‖x − z‖²: no kernel, but computed as one."""
+    """factor · ‖x − z‖²: not a kernel, but computed as one."""
 
     factor: float
     is_mercer = False

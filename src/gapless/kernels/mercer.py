@@ -1,4 +1,4 @@
-"""Mercer's condition, checked on rows: is the Gram matrix symmetric and without negative sides?"""
+"""Mercer's condition, checked on rows: is the Gram matrix symmetric and positive semi-definite?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MercerCheck:
     Attributes
     ----------
     of : str
-        The matrix that was checked.
+        What was checked.
     is_symmetric : bool
         Whether K equals its transpose, up to rounding.
     worst_pair : (int, int)
@@ -31,7 +31,7 @@ class MercerCheck:
     smallest, largest : float
         The smallest and the largest eigenvalue of (K + Kᵀ)/2.
     tolerance : float
-        Rounding that was allowed for, relative to the largest entry or eigenvalue.
+        The rounding allowed, relative to the largest entry or eigenvalue.
     """
 
     of: str
@@ -90,13 +90,13 @@ def mercer_check(kernel: Any, X: Any = None) -> MercerCheck:
     kernel : ndarray of shape (n, n), Kernel, str or callable
         The matrix K, or a kernel, whose values on X are checked.
     X : {array-like, sparse matrix} of shape (n, d), optional
-        Rows, where a kernel is given. What fails on some rows is no kernel; what holds on them may
+        Rows, if a kernel is given. What fails on some rows is not a kernel; what holds on them may
         fail on others.
 
     Returns
     -------
     check : MercerCheck
-        True where the condition holds; prints what fails and where.
+        True if the condition holds; prints what fails and where.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def mercer_check(kernel: Any, X: Any = None) -> MercerCheck:
         name = "The given matrix"
     else:
         part = by_name(kernel).resolve(X)
-        # Asked for between X and itself, an asymmetric function shows.
+        # Computed between X and itself, so that an asymmetric function shows.
         rows = part.rows(X)
         K = rows.gram(rows)
         K[np.diag_indices(len(K))] += part.noise

@@ -22,8 +22,8 @@ class Polynomial(_Compiled):
     gamma : float ≥ 0, "scale", "auto" or None, default=1.0
         γ. "scale" is 1/(d · variance of the entries of X), "auto" or None is 1/d.
     coef0 : float ≥ 0, default=1.0
-        c. A negative one is accepted as scikit-learn does, but makes no positive semi-definite
-        kernel.
+        c. A negative one is accepted, as in scikit-learn, but the kernel is then not positive
+        semi-definite.
     """
 
     is_limited = True

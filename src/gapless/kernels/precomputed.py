@@ -13,7 +13,7 @@ class Precomputed(Kernel):
     """k(x, z) read from a matrix: X holds the values of its rows with all rows of the training set.
 
     So X is square when a model is fitted, and has one column per training row when it predicts. Z,
-    where it is given, are positions of training rows, as in `support_`.
+    if given, holds positions of training rows, as in `support_`.
     """
 
     is_mercer = False
@@ -43,7 +43,7 @@ class Precomputed(Kernel):
 
 
 class _Positions(Rows):
-    """Training rows by their positions, which columns of a matrix belong to."""
+    """Training rows by their positions, which are columns of a matrix."""
 
     def of(self, X):
         return _GivenRows(self.kernel, np.asarray(X), self.dtype)

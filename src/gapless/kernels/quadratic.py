@@ -12,8 +12,8 @@ from ._monomials import monomials
 class Quadratic(_Compiled):
     """k(x, z) = (⟨x, z⟩ + c)².
 
-    Its features are all xⱼ², √2·xⱼxₖ for j < k and, where c > 0, √(2c)·xⱼ and c: (d+1)(d+2)/2 of
-    them, so that a linear machine on `features` is the same model in other coordinates.
+    Its features are all xⱼ², √2·xⱼxₖ for j < k and, if c > 0, √(2c)·xⱼ and c: (d+1)(d+2)/2 of them,
+    so that a linear machine on `features` is the same model in other coordinates.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from ._gamma import check_gamma, resolve_gamma
 class Sigmoid(_Compiled):
     """k(x, z) = tanh(γ⟨x, z⟩ + c).
 
-    Its Gram matrices can have negative eigenvalues (`mercer_check` tells); machines that need a
+    Its Gram matrices can have negative eigenvalues (see `mercer_check`); machines that need a
     positive semi-definite kernel then find no proven optimum.
 
     Parameters

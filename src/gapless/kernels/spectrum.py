@@ -29,7 +29,8 @@ class Spectrum(Kernel):
 
     Notes
     -----
-    Costs the number of pieces, which are counted once per string and multiplied as a sparse matrix.
+    The cost is proportional to the number of pieces, which are counted once per string and
+    multiplied as a sparse matrix.
 
     References
     ----------
@@ -55,7 +56,7 @@ class Spectrum(Kernel):
 
 
 class SpectrumRows(Rows):
-    """Strings as counts of their pieces, of which those that other strings lack are dropped."""
+    """Strings as counts of their pieces, without pieces that the other strings lack."""
 
     def __init__(self, kernel, X, dtype, vocabulary=None):
         self.kernel = kernel

@@ -1,4 +1,4 @@
-"""White noise: every row has some of its own."""
+"""White noise: every row has its own."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class White(Kernel):
     """k(x, z) = value ≥ 0 if x and z are the same row of the same X, else 0.
 
     Added to another kernel it is the variance of the noise in a Gaussian process. Rows of X and of
-    another Z are never the same, not even when they are equal.
+    another Z are never the same, even if they are equal.
     """
 
     is_limited = True

@@ -146,8 +146,7 @@ class Loss:
         return None
 
     def inverse_link(self, z: Array) -> Array:
-        """The prediction for the score z: the mean of y, or the probability of y = +1 (of each
-        class).
+        """The prediction for score z: the mean of y, or the probability of y = +1 (of each class).
 
         A classification loss without it, such as the hinge, has no probabilities.
         """

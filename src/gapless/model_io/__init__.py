@@ -1,10 +1,10 @@
 """Model files: arrays and names, never code.
 
-A file is a safetensors file, whose metadata hold one JSON manifest. `saving` is the door. `writing`
-and `reading` turn values into manifest and arrays and back; `names` and `scikit_learn` list the
-only classes that a file can name, `registry` what values are made of; `checks` and `tree_checks`
-refuse what could lead predictions astray, and `limits` what could take for ever; `container` is the
-file itself; `describing` tells what is in it.
+A file is a safetensors file whose metadata hold one JSON manifest. `saving` has the public
+functions. `writing` and `reading` turn values into manifest and arrays and back; `names` and
+`scikit_learn` list the only classes that a file can name, `fields` what values are made of;
+`checks` and `tree_checks` refuse what could lead predictions astray, and `limits` what could take
+for ever; `container` is the file itself; `describing` summarises its contents.
 """
 
 from typing import TYPE_CHECKING

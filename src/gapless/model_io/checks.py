@@ -1,7 +1,7 @@
-"""Whether what was read from a file can be what a fit has left.
+"""Whether the contents of a file can come from a fit.
 
-Every class declares what it stores, and values and models are checked against that; here is what
-needs more words: parts of trees, and how the attributes of scikit-learn's classes go together.
+Every class declares what it stores, and values and models are checked against that; this file
+covers the rest: parts of trees, and how the attributes of scikit-learn's classes fit together.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from .tree_checks import (
 
 Array = np.ndarray
 
-# What scikit-learn takes in place of a transformer.
+# What scikit-learn accepts in place of a transformer.
 NO_STEP = ("passthrough", "drop")
-# Of how many columns products are made at most.
+# The highest degree of products of columns.
 MOST_DEGREE = 64
 
 
@@ -61,7 +61,7 @@ def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], w
 
 
 def check_value(value: Any, name: str, where: str) -> None:
-    """Check a value, of the class that files call so, after it was built."""
+    """Check a value after it was built; `name` is its class in files."""
     kind: Any = type(value)
     if (declared := _of_fields(kind)) is not None:
         _check_declared(declared, contents(value, name), where)
@@ -71,7 +71,7 @@ def check_value(value: Any, name: str, where: str) -> None:
 
 
 def check_model(model: Any, name: str, learned: dict[str, Any], where: str, budget: Budget) -> None:
-    """Check a model, of the class that files call so, which has learned something or nothing."""
+    """Check a model, fitted or not; `name` is its class in files."""
     cls: Any = type(model)
     check_limits(model, where)
     learned = {**learned}
@@ -79,7 +79,7 @@ def check_model(model: Any, name: str, learned: dict[str, Any], where: str, budg
     was_fitted = _check_declared(_of_attributes(cls), learned, where)
     _check_given(model, learned.get(GIVEN) or {}, where)
     if was_fitted and name in ATTRIBUTES:
-        # scikit-learn's transformers look at their parameters when they transform.
+        # scikit-learn's transformers read their parameters when they transform.
         parameters = {name: getattr(model, name) for name in parameter_names(cls)}
         rules = getattr(cls, "_parameter_constraints", {})
         validate_parameter_constraints(rules, parameters, cls.__name__)
@@ -96,14 +96,14 @@ def check_model(model: Any, name: str, learned: dict[str, Any], where: str, budg
 
 @cache
 def _of_fields(cls: Any) -> Checks | None:
-    """What is declared of the fields of a value, if anything is."""
+    """The declared fields of a value, if any."""
     declared = getattr(cls, "_stored", None)
     return None if declared is None else Checks.of(declared)
 
 
 @cache
 def _of_attributes(cls: Any) -> Checks:
-    """What is declared of the attributes of a model."""
+    """The declared attributes of a model."""
     return Checks.of(left_by_fit(cls))
 
 
@@ -115,7 +115,7 @@ def _check_declared(declared: Checks, found: dict[str, Any], where: str) -> bool
 
 
 def _check_given(model: Any, given: dict[str, Any], where: str) -> None:
-    """Parameters of the fit that predictions look at: those that a fit would have taken."""
+    """Check the parameters that predictions read: a fit must have accepted them."""
     cls: Any = type(model)
     require(given.keys() <= parameter_names(cls), where, "parameters that its class does not have")
     rules = {name: cls._parameter_constraints[name] for name in given} if given else {}
@@ -161,14 +161,14 @@ def _check_column_transformer(transformer: Any, where: str) -> None:
         require(is_right, where, "a transformer of columns other than its own")
         filled = transformer.output_indices_.get(name)
         require(isinstance(filled, slice), where, "a transformer without output columns")
-        # One without columns is left as it was.
+        # One without columns stays unfitted.
         if len(taken) and hasattr(type(model), "get_params"):
             fault = FittedModel("transform").fault(model, {})
             require(fault is None, where, f"a transformer that {fault}")
 
 
 def _places(columns: Any, d: int, names: Array | None) -> list[int] | None:
-    """The places of some of d columns, given in any way scikit-learn takes; None if by no way."""
+    """Positions of some of d columns, given in any way scikit-learn accepts; None if in none."""
     known = {} if names is None else {name: place for place, name in enumerate(names.tolist())}
     if isinstance(columns, slice) and (
         isinstance(columns.start, str) or isinstance(columns.stop, str)
@@ -188,7 +188,7 @@ def _places(columns: Any, d: int, names: Array | None) -> list[int] | None:
 
 
 def _check_steps(steps: Any, where: str) -> None:
-    """Steps of a pipeline, transformers of a union: names, and models or what stands for none."""
+    """Steps of a pipeline or transformers of a union: names, and models or placeholders."""
     is_list = isinstance(steps, list | tuple) and all(
         isinstance(step, tuple | list) and len(step) in (2, 3) and isinstance(step[0], str)
         for step in steps
@@ -220,7 +220,7 @@ def _check_one_hot(encoder: Any, where: str) -> None:
 
 
 def _check_groups(encoder: Any, where: str) -> None:
-    """Levels are in groups where rare ones share one."""
+    """Levels are in groups if rare ones share one."""
     if vars(encoder).get("_infrequent_enabled"):
         groups = vars(encoder).get("_default_to_infrequent_mappings")
         rare = vars(encoder).get("_infrequent_indices")
@@ -234,7 +234,7 @@ def _check_groups(encoder: Any, where: str) -> None:
 
 
 def _check_scaler(scaler: Any, where: str) -> None:
-    """What is subtracted and divided by is there where it is asked for."""
+    """The numbers to subtract and divide by are there if needed."""
     pairs = {"with_mean": "mean_", "with_centering": "center_"}
     pairs |= {"with_std": "scale_", "with_scaling": "scale_"}
     for flag, name in pairs.items():
@@ -244,7 +244,7 @@ def _check_scaler(scaler: Any, where: str) -> None:
 
 
 def _check_imputer(imputer: Any, where: str) -> None:
-    """What tells of missing values is there where it is asked for."""
+    """The indicator of missing values is there if needed."""
     is_there = vars(imputer).get("indicator_") is not None
     is_right = is_there or not imputer.add_indicator or "statistics_" not in vars(imputer)
     require(is_right, f"{where}.indicator_", "nothing where missing values are marked")
@@ -283,7 +283,7 @@ def _check_polynomial(features: Any, where: str) -> None:
 
 
 def _check_splines(splines: Any, where: str) -> None:
-    """As many columns as the curves have, which are of the degree of the parameters."""
+    """As many columns as the curves have, which have the degree of the parameters."""
     if "bsplines_" not in vars(splines):
         return
     curves, d = splines.bsplines_, splines.n_features_in_
@@ -313,14 +313,14 @@ def _check_target_encoder(encoder: Any, where: str) -> None:
 
 
 def _check_table_model(model: Any, where: str) -> None:
-    """What a model of a table knows beside its pipeline is of the types that its fit leaves."""
+    """What a table's model knows besides its pipeline has the types that its fit leaves."""
     known = vars(model)
     if "pipeline_" not in known:
         return
     is_regression = model.task_ == "regression"
     require(is_regression == (model.classes_ is None), where, "classes of another task")
     spread = known.get("spread_")
-    # The last of its columns is the prediction.
+    # Its last column is the prediction.
     takes_tables = spread is None or (
         len(spread.steps) > 1
         and name_of(type(spread[0])) == "data.TableFeatures"
@@ -329,7 +329,7 @@ def _check_table_model(model: Any, where: str) -> None:
     require(takes_tables, where, "an error spread that does not accept tables")
 
 
-# How many columns a fitted transformer makes that could make any number of them.
+# The number of output columns of fitted transformers whose number varies.
 OUTPUTS: dict[str, Callable[[Any], int]] = {
     "sklearn.OneHotEncoder": lambda encoder: sum(encoder._n_features_outs),
     "sklearn.PolynomialFeatures": lambda features: features.n_output_features_,

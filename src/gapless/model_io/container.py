@@ -1,7 +1,7 @@
 """The file of a model: a safetensors file with one entry in its metadata, the manifest.
 
-Everything about sizes is checked before memory is asked for: the header here, and the shapes, types
-and places of the arrays by safetensors, which reads them without running anything.
+All sizes are checked before memory is allocated: the header here, and the shapes, types and offsets
+of the arrays by safetensors, which reads them without running anything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Array = np.ndarray
 
 KEY = "gapless"
 FORMAT = "gapless model"
-# Files of another first number cannot be read; a higher second one adds what older readers refuse.
+# Files with another first number cannot be read; a higher second one adds what older readers
+# refuse.
 VERSION = (1, 1)
 LARGEST_HEADER = 64 << 20
 
@@ -34,9 +35,9 @@ class ModelFileError(ValueError):
 
 
 def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> None:
-    """Write a file under another name first, so that nobody ever finds half of it."""
+    """Write a file under another name first, so that no reader ever finds half of it."""
     text = json.dumps(manifest, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    # About what the header becomes: the manifest stands in it as a string of JSON.
+    # About the size of the header: it holds the manifest as a JSON string.
     size = len(text) + text.count('"') + text.count("\\") + 160 * len(tensors)
     if size > LARGEST_HEADER:
         raise ModelFileError(
@@ -45,7 +46,7 @@ def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> No
         )
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        # safetensors lets nobody else read its files; they are made as the user makes others.
+        # safetensors makes its files private; create this one with the user's usual permissions.
         temporary.touch()
         mode = temporary.stat().st_mode
         with _system_errors(path):
@@ -61,7 +62,7 @@ def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> No
 
 @contextmanager
 def _system_errors(path: Path) -> Iterator[None]:
-    """Errors of the system, such as a full disk, as Python has them; safetensors has its own."""
+    """Raise system errors, such as a full disk, as Python's own; safetensors has its own."""
     try:
         yield
     except SafetensorError as error:
@@ -112,7 +113,7 @@ def opened(path: Path) -> Iterator[tuple[dict[str, Any], Tensors]]:
 
 
 def _check_header(path: Path) -> None:
-    """Refuse what is no file of this kind before anything of its size is read."""
+    """Refuse files of another kind before reading anything of their size."""
     # A pipe or a device could make the reader wait for ever.
     if not stat.S_ISREG(path.stat().st_mode):
         raise ModelFileError(f"{path} is not a file, but a folder, a pipe or a device.")

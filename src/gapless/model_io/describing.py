@@ -1,4 +1,4 @@
-"""What a model file holds, told from its manifest without reading any array."""
+"""What a model file holds, read from its manifest without reading any array."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ROWS = {
     "y_train_": "targets of training rows",
     "_y": "targets of training rows",
 }
-# Landmarks under the name that scikit-learn has for them.
+# Landmarks under scikit-learn's name for them.
 OF_NYSTROEM = {"components_": "landmarks"}
 OF_DENSITIES = "values of training rows, column by column"
-# Entries of a manifest that are tags of the format, and no attributes.
+# Entries of a manifest that are tags of the format, not attributes.
 TAGS = frozenset(
     (
         *("array", "class", "dict", "dtype", "fields", "fitted", "float", "floats"),
@@ -46,8 +46,8 @@ TAGS = frozenset(
         *("tuple", "type", "value"),
     )
 )
-# A name and the place around it. Written out where it is needed alone: the places of all entries,
-# with the long names of a hostile file in them, would fill the memory.
+# A name and the place around it. Written out only when needed: the places of all entries, with the
+# long names of a hostile file in them, would fill the memory.
 Place = tuple[Any, str]
 
 
@@ -60,7 +60,7 @@ class TrainingRows:
     where : str
         The attribute that holds them.
     rows : int
-        How many.
+        Their number.
     kind : str
         What they are: support vectors, landmarks, training rows or their targets.
     """
@@ -85,7 +85,7 @@ class Description:
     arrays : int
         The number of arrays.
     numbers : int
-        How many numbers they have together.
+        Their total number of entries.
     classes : tuple of str
         All classes that the file names, each once.
     training_rows : tuple of TrainingRows
@@ -141,7 +141,7 @@ def describe(path: str | os.PathLike) -> Description:
                 classes=classes,
                 training_rows=found,
             )
-        # Whatever is not as `writing` has it ends in some error of Python.
+        # Anything not written by `writing` ends in some Python error.
         except Exception as error:
             what = error if isinstance(error, ModelFileError) else repr(error)
             raise ModelFileError(f"{path} has a damaged manifest: {what}.") from error
@@ -155,7 +155,7 @@ def _product(shape: tuple[int, ...]) -> int:
 
 
 def _named(root: Node) -> Iterator[tuple[Place, Node]]:
-    """All nodes of models and values, with where they are; without recursion, as deep as it is."""
+    """All nodes of models and values with their places; without recursion, to any depth."""
     waiting: list[tuple[Place, Node]] = [((None, "model"), root)]
     while waiting:
         place, node = waiting.pop()

@@ -1,4 +1,4 @@
-"""How values are stored: by which fields, and how they are built from them again."""
+"""How values are stored: by which fields, and how they are rebuilt from them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import inspect
 from functools import cache
 from typing import Any
 
-# Of a class that no rule tells the fields of.
+# For a class whose fields no rule gives.
 FIELDS = {"scipy.BSpline": ("t", "c", "k", "extrapolate")}
 
 
 @cache
 def fields_of(cls: Any, name: str) -> tuple[str, ...]:
-    """What values of a class, which has this name in files, are stored by and built from.
+    """The fields by which values of a class are stored and rebuilt; `name` is its name in files.
 
-    The fields of a dataclass that its constructor takes, those of a named tuple, and of any other
-    class, such as scikit-learn's splitters, what it declares or its constructor takes.
+    The fields of a dataclass that its constructor takes, those of a named tuple, and for any other
+    class, such as scikit-learn's splitters, those it declares or its constructor takes.
     """
     if name in FIELDS:
         return FIELDS[name]
@@ -30,7 +30,7 @@ def fields_of(cls: Any, name: str) -> tuple[str, ...]:
 
 def contents(value: Any, name: str) -> dict[str, Any]:
     """The fields of a value, by name."""
-    # A file has none of the training data, so a value computes now what needs them.
+    # A file lacks the training data, so a value now computes what needs them.
     value.__getstate__()
     cls: Any = type(value)
     return {field: getattr(value, field) for field in fields_of(cls, name)}

@@ -1,7 +1,7 @@
-"""What a model of a file may ask for when it is asked: so that none takes for ever, or opens files.
+"""What a model from a file may request, so that no prediction takes for ever or opens files.
 
-Parameters that a fit alone looks at may be anything; these are looked at by predictions too. The
-same limits hold for saving, so that what was saved can be loaded.
+Parameters that only a fit reads may be anything; predictions read these too. The same limits hold
+for saving, so that what was saved can be loaded.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from typing import Any
 from ..unseen import GIVEN
 from .container import ModelFileError
 
-# A model in so many others at most: what scikit-learn looks up in a pipeline of one step takes
-# three times as long as in that step.
+# The deepest nesting of models: what scikit-learn looks up in a pipeline of one step takes three
+# times as long as in that step.
 MOST_AROUND = 10
 # Models of one file; each takes some microseconds.
 MOST_MODELS = 100_000
-# What a file of no size may ask for: columns that its transformers make of a row, bytes of its
-# arrays, each as often as it is referred to, and bytes of a text. A larger file may ask for more.
+# What a file of no size may request: columns that its transformers make of a row, bytes of its
+# arrays, counted at each reference, and bytes of a text. A larger file may request more.
 FREE_COLUMNS, FREE_BYTES, FREE_TEXT = 1 << 16, 64 << 20, 1 << 10
-# How often a file may refer to the same array, on the average.
+# How often, on average, a file may refer to the same array.
 OFTEN = 16
 
-# Processes that scikit-learn starts when a model asks for them.
+# Processes that scikit-learn starts if a model requests them.
 MOST_JOBS = 128
-# Words or letters of an n-gram: all of a long text are as many as the square of its length.
+# Words or characters of an n-gram: a long text has as many as the square of its length.
 LONGEST_NGRAM = 64
-# Those that tables come in. Python looks for others by importing what is called so.
+# Those of tables. Python would look for others by importing a module of that name.
 ENCODINGS = ("utf-8", "utf8", "utf-16", "ascii", "latin-1", "latin1", "iso-8859-1", "cp1252")
-# How much of a strange value is said.
+# How much of an unexpected value is shown.
 LONGEST_VALUE = 80
 
 # ---- regular expressions -------------------------------------------------------------------------
 
-# Python tries one way to match after the other, so that (a+)+b takes for ever on a few dozen a's,
-# and a+b a time that grows with the square of the text. A pattern of these takes a time linear in
-# the text, since nothing that comes after a run of characters can make it try a shorter one; but
-# for a word boundary, and then runs begin at boundaries only and end at the last one.
+# Python tries one way to match after another, so that (a+)+b takes for ever on a few dozen a's, and
+# a+b a time that grows with the square of the text. A pattern of these takes time linear in the
+# text, since nothing after a run of characters can make it try a shorter one, except for a word
+# boundary; but then runs begin only at boundaries and end at the last one.
 _ONE = r"(?:[^\\^$*+?{}\[\]|()]|\\[wWdDsS]|\\[^\w\s]|\[\^?(?:[^\\\[\]]|\\[wWdDsS]|\\[^\w\s])+\])"
 _FIXED = rf"(?:{_ONE}(?:\?|\{{\d\d?\}})?){{0,7}}"
 _RUN = rf"{_ONE}(?:[+*?]|\{{\d\d?(?:,(?:\d\d?)?)?\}})?"
@@ -52,7 +52,7 @@ LONGEST_PATTERN = 200
 
 
 def is_linear(pattern: Any) -> bool:
-    """Whether a regular expression is one whose time is linear in the length of a text."""
+    """Whether a regular expression takes time linear in the length of a text."""
     if pattern is None:
         return True
     is_short = isinstance(pattern, str) and len(pattern) <= LONGEST_PATTERN
@@ -105,12 +105,12 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 @cache
 def parameter_names(cls: Any) -> frozenset[str]:
-    """The names of the parameters of a class, which scikit-learn finds out anew each time."""
+    """The parameter names of a class, which scikit-learn works out anew each time."""
     return frozenset(cls._get_param_names())
 
 
 def check_limits(model: Any, where: str) -> None:
-    """Refuse a model whose parameters, now or when it was fitted, are beyond what files hold."""
+    """Refuse a model whose parameters, now or at its fit, are beyond what files may hold."""
     cls: Any = type(model)
     limited = {name: getattr(model, name) for name in LIMITS.keys() & parameter_names(cls)}
     for parameters in (limited, vars(model).get(GIVEN) or {}):
@@ -124,10 +124,9 @@ def check_limits(model: Any, where: str) -> None:
 
 
 class Budget:
-    """What a file may still ask for: the larger it is, the more.
+    """What a file may still request: the larger it is, the more.
 
-    A model of a few kilobytes has no use for gigabytes, neither when it is loaded nor when it
-    predicts a row.
+    A model of a few kilobytes needs no gigabytes, neither to load nor to predict a row.
     """
 
     def __init__(self, file_bytes: int):
@@ -139,7 +138,7 @@ class Budget:
         }
 
     def spend(self, amount: int, unit: str, where: str) -> None:
-        """Take models, columns or bytes of arrays from what is left."""
+        """Subtract models, columns or bytes of arrays from what is left."""
         self._left[unit] -= amount
         if self._left[unit] < 0:
             raise ModelFileError(
@@ -147,6 +146,6 @@ class Budget:
             )
 
     def check_text(self, size: int, where: str) -> None:
-        """Refuse texts of so many bytes that no file of this size can have been fitted to them."""
+        """Refuse texts with more bytes than a file of this size can have been fitted to."""
         if size > self._text:
             raise ModelFileError(f"{where} has texts of {size} bytes, more than the whole file.")

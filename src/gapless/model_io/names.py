@@ -1,10 +1,10 @@
-"""What the classes of models and values are called in files: a closed list, written by hand.
+"""The names of the classes of models and values in files: a closed list, written by hand.
 
-A name is for ever, wherever in gapless its class lives now: files of earlier versions have it. A
-name is never taken away or given to another class; a new class gets a new line. Models are the
-public estimators of gapless and scikit-learn's in `scikit_learn`. Values are what those keep:
-losses, penalties, kernels, certificates, trees. A class is imported when a file names it, and no
-other with it: what a model needs is loaded, and nothing else.
+A name is permanent, wherever in gapless its class lives now: files of earlier versions use it. It
+is never removed or given to another class; a new class gets a new line. Models are the public
+estimators of gapless and scikit-learn's in `scikit_learn`. Values are what those keep: losses,
+penalties, kernels, certificates, trees. A class is imported when a file names it, without any
+other: only what a model needs is loaded.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 
 
 class Classes(Mapping[str, type]):
-    """Classes by what files call them.
+    """Classes by their names in files.
 
     Parameters
     ----------
     homes : dict of str
-        Of each name, the module that its class is taken from, of gapless or of another package;
-        "module:Other" where the class is not called as the name ends.
+        For each name, the module of its class, in gapless or another package; "module:Other" if the
+        class is not called as the name ends.
     """
 
     def __init__(self, homes: dict[str, str]):
         self._homes = homes
 
     def home_of(self, name: str) -> tuple[str, str]:
-        """The module of a class, and what it is called there."""
+        """The module of a class, and its name there."""
         module, _, attribute = self._homes[name].partition(":")
         return module, attribute or name.rpartition(".")[2]
 
@@ -232,7 +232,7 @@ VALUES = Classes(
 
 
 def name_of(cls: Any) -> str:
-    """What files call a class of models or values; nothing if they do not know it."""
+    """The name of a class of models or values in files; nothing if they do not know it."""
     return _name_of(cls)
 
 
@@ -242,7 +242,7 @@ def _name_of(cls: Any) -> str:
     for classes in (MODELS, VALUES):
         for name in classes:
             module, attribute = classes.home_of(name)
-            # Others are not looked at, which would import them.
+            # Others are skipped, because a look would import them.
             is_likely = (module.partition(".")[0], attribute) == (package, cls.__name__)
             if is_likely and classes[name] is cls:
                 return name

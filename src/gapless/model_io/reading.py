@@ -1,7 +1,7 @@
 """From a manifest and arrays back to a model; the other direction is `writing`.
 
 Nothing in a file is trusted: every object must have exactly the entries that `writing` gives it,
-names of classes are looked up in closed lists, and what is built is checked by `checks`.
+class names are looked up in closed lists, and `checks` checks the result.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Node = Any
 LAST_CODE_POINT = 0x10FFFF
 # Axes of an array; no model has more.
 MOST_AXES = 8
-# Texts of a type of arrays, which all take as much room as the longest may.
+# The type of a text array, in which every text takes as much room as the longest may.
 TEXT_TYPE = re.compile("<U[0-9]{1,5}")
-# How much of strange names is said.
+# How much of unexpected names is shown.
 LONGEST_NAME, MOST_NAMES = 80, 5
 
 
@@ -40,10 +40,10 @@ class Reader:
     def __init__(self, tensors: Tensors, budget: Budget):
         self._tensors = tensors
         self._budget = budget
-        # The models that the one being read is in.
+        # The number of models around the one being read.
         self._around = 0
         self._arrays: dict[str, Array] = {}
-        # How many of the floats of long lists have been read.
+        # How many floats of long lists have been read.
         self._taken = 0
         self._readers: dict[str, Callable[[Node, str, int], Any]] = {
             "array": self._array,
@@ -65,11 +65,11 @@ class Reader:
         }
 
     def value(self, node: Node, where: str, depth: int = 0) -> Any:
-        """The value that a node stands for."""
+        """The value of a node."""
         if type(node) in PLAIN:
             return node
         if type(node) is float:
-            # JSON has numbers beyond all floats, which Python reads as infinite.
+            # JSON allows numbers beyond all floats, which Python reads as infinite.
             if not math.isfinite(node):
                 raise ModelFileError(f"{where} is too large a number.")
             return node
@@ -107,9 +107,9 @@ class Reader:
         ]
 
     def _floats(self, node: dict[str, Any], where: str) -> list[float]:
-        """A stretch of the floats. It begins where the last one ended: none is there twice.
+        """A slice of the floats, which begins where the last one ended: none is used twice.
 
-        Else a small file could ask for any number of long lists.
+        Otherwise a small file could request any number of long lists.
         """
         [place] = _entries(node, where, FLOATS)
         floats = self._stored(FLOATS, where)
@@ -121,7 +121,7 @@ class Reader:
         return floats[begin : self._taken].tolist()
 
     def _keys(self, node: Node, where: str, depth: int) -> list[Any]:
-        """Members of a set, or keys of a dictionary; `is_key` says which and why."""
+        """Members of a set, or keys of a dictionary; `is_key` says which are allowed and why."""
         keys = self._items(node, where, depth)
         if not all(is_key(key) for key in keys):
             raise ModelFileError(f"{where} has a key that is neither text nor a plain number.")
@@ -177,7 +177,7 @@ class Reader:
         return self._arrays[name]
 
     def _referred_to(self, name: Node, where: str) -> Array:
-        """An array that others may refer to, too; each time counts."""
+        """An array that others may refer to as well; each reference counts."""
         array = self._stored(name, where)
         self._budget.spend(array.nbytes, "bytes", where)
         return array
@@ -207,7 +207,7 @@ class Reader:
         if not _is_shape(shape) or math.prod(shape) != len(values):
             raise ModelFileError(f"{where} has a number of items that contradicts its shape.")
         array = np.empty(len(values), dtype=object)
-        # One by one: NumPy would make one array of several that are equally long.
+        # In a loop: NumPy would make one array of several that are equally long.
         for i, value in enumerate(values):
             array[i] = value
         return array.reshape(shape)
@@ -226,7 +226,7 @@ class Reader:
     # ---- objects ---------------------------------------------------------------------------------
 
     def _named(self, node: Node, known: Set[str], where: str, depth: int) -> dict[str, Any]:
-        """Values by name, all of which must be known; one that is missing came after the file."""
+        """Values by name, all of which must be known; a missing one is newer than the file."""
         if not isinstance(node, dict):
             raise ModelFileError(f"{where} has no named entries.")
         # Before any is read: names are part of `where`, and long ones would take for ever.
@@ -261,7 +261,7 @@ class Reader:
 
 
 def _entries(node: Node, where: str, *names: str) -> list[Any]:
-    """The entries of an object that has these and no others."""
+    """The entries of an object, which must have exactly these."""
     if not (isinstance(node, dict) and node.keys() == set(names)):
         raise ModelFileError(f"{where} has entries other than {', '.join(names)}.")
     return [node[name] for name in names]

@@ -13,7 +13,7 @@ from .names import MODELS, name_of
 from .reading import Reader
 from .writing import Writer
 
-# What helps against a file that is wrong.
+# Advice about a file that is wrong.
 CURE = "Copy it again from where it came from, or save the model again."
 PACKAGES = ("gapless", "numpy", "scikit-learn", "scipy")
 
@@ -26,8 +26,8 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     model : estimator
         Any estimator of gapless, or a pipeline of scikit-learn's preprocessing that ends in one.
     path : str or path
-        The file. It is written under another name and then renamed, so that nobody ever finds half
-        of it; an older file of that name is replaced.
+        The file. It is written under another name and then renamed, so that no reader ever finds
+        half of it; an existing file is replaced.
 
     Returns
     -------
@@ -86,13 +86,13 @@ def load(path: str | os.PathLike) -> Any:
     -------
     estimator
         The model with the same parameters, predictions, certificate and estimates, to the bit. It
-        has no training data but the rows that it predicts from; `gapless.model_io.describe` says
+        has no training data except the rows that it predicts from; `gapless.model_io.describe` says
         how many these are.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, is damaged, or is of a later version.
+        If the file is not a model, is damaged, or comes from a later version.
     FileNotFoundError
         If there is no such file.
 
@@ -110,7 +110,7 @@ def load(path: str | os.PathLike) -> Any:
             raise ModelFileError(
                 f"{path} is damaged or not a model of this version: {error} {CURE}"
             ) from error
-        # Constructors may refuse a value in any way they like; for the caller the file is wrong.
+        # Constructors may refuse a value in any way; to the caller the file is wrong.
         except Exception as error:
             what = f"{type(error).__name__}: {error}".rstrip(".")
             raise ModelFileError(f"{path} is damaged: {what}. {CURE}") from error

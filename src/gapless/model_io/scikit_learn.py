@@ -1,7 +1,7 @@
 """scikit-learn's classes that a model file can hold, each with what its fit leaves.
 
-The preprocessing that a table needs. What is not in this list is refused when a model is saved, so
-that a release of scikit-learn that keeps more is noticed then and not when the file is read.
+These are the preprocessing steps that tables need. Anything else is refused when a model is saved,
+so that a release of scikit-learn that stores more is noticed then and not when the file is read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LEVELS: Declaration = {
         Each(Numbers(None, types="iu", low=0) | Nothing(), "features") | Nothing()
     ),
 }
-# A column without any value has NaN for all that is known of it.
+# A column without any value has NaN for all its statistics.
 _OF_COLUMNS = Numbers("features", is_finite=False)
 _ROOM = Value(np.dtype)
 
@@ -171,11 +171,11 @@ ATTRIBUTES: dict[str, Declaration] = {
     },
 }
 
-# Found again when it is asked for: which list of stop words was looked at last.
+# Recomputed on demand: the list of stop words used last.
 FORGOTTEN = ("_stop_words_id",)
 
 
-# Which kind of table a transformer gives; it may be asked for before a fit.
+# The kind of table that a transformer returns; it may be set before a fit.
 OUTPUT = "_sklearn_output_config"
 OUTPUT_KINDS: tuple[dict[str, str], ...] = (
     {"transform": "default"},

@@ -1,7 +1,7 @@
-"""Whether trees from a file are trees: the core walks them without looking.
+"""Whether trees from a file are trees: the core walks them without checking.
 
-Every child must be inside its tree and behind its parent, so that each walk ends; every question
-must be about a column, a threshold and a set that exist.
+Every child must be inside its tree and after its parent, so that each walk ends; every split must
+be on a column, a threshold and a set that exist.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def require(condition: Any, where: str, fault: str) -> None:
 
 
 def check_array(array: Any, where: str, dtype: Any, *shape: int | None) -> None:
-    """Refuse what is no array of this type and shape; None is any size."""
+    """Refuse what is not an array of this type and shape; None is any size."""
     is_right = (
         isinstance(array, np.ndarray)
         and array.dtype == dtype
@@ -49,14 +49,14 @@ def check_array(array: Any, where: str, dtype: Any, *shape: int | None) -> None:
 
 
 def check_offsets(start: Any, where: str, parts: int | None, total: int) -> None:
-    """Refuse what does not say where parts of an array begin, one after another."""
+    """Refuse what is not a list of where the parts of an array begin, in order."""
     check_array(start, where, np.int64, None if parts is None else parts + 1)
     is_right = len(start) and start[0] == 0 and start[-1] == total and (np.diff(start) >= 0).all()
     require(is_right, where, "offsets that do not match their array")
 
 
 def check_whole(number: Any, where: str, low: int, high: int) -> None:
-    """Refuse what is no whole number between two."""
+    """Refuse what is not an integer from `low` to `high`."""
     is_right = isinstance(number, int | np.integer) and low <= number <= high
     require(is_right, where, f"no whole number from {low} to {high}")
 
@@ -88,7 +88,7 @@ def _check_children(tree: Tree, where: str) -> None:
     children = np.stack([tree.children_left, tree.children_right])
     require((children[:, ~is_inner] == -1).all(), where, "a leaf with a child")
     below = children[:, is_inner]
-    # Each node but the first has one parent, in front of it: that is a tree.
+    # Each node except the first has one parent, before it: that is a tree.
     is_behind = (below > nodes[is_inner]).all() and (below < len(nodes)).all()
     require(is_behind, where, "a child that does not come after its parent")
     is_once = np.array_equal(np.sort(below, axis=None), nodes[1:])
@@ -118,7 +118,7 @@ def _check_questions(tree: Tree, where: str) -> None:
 
 
 def check_kinds(trees: Iterable[Tree], where: str) -> None:
-    """Refuse trees that ask about one column now as a number and now as a category."""
+    """Refuse trees that split on one column both as a number and as a category."""
     asked: tuple[set[int], set[int]] = set(), set()
     for tree in trees:
         has_set = np.diff(tree.category_start) > 0
@@ -152,7 +152,7 @@ def check_multiway(tree: MultiwayTree, where: str) -> None:
 
 
 def check_asked(asked: AskedColumns, where: str) -> None:
-    """Columns, thresholds and sets that packed trees ask about."""
+    """Columns, thresholds and sets that packed trees split on."""
     require(asked.code_bits in ROOM, where, "codes of an unknown width")
     check_array(asked.feature, where, np.int32, None)
     columns = len(asked.feature)
@@ -169,7 +169,7 @@ def check_asked(asked: AskedColumns, where: str) -> None:
     is_known = (sets >= 0) & (sets < len(asked.set_start) - 1) & (sets == np.floor(sets))
     require(is_known.all(), where, "a set that does not exist")
     require(not np.isnan(thresholds).any(), where, "a threshold that is NaN")
-    # Searched by halving, within each column.
+    # Searched by bisection, within each column.
     column = np.repeat(np.arange(columns), sizes)
     falls = (np.diff(asked.content) <= 0) & (np.diff(column) == 0) & ~is_set[1:]
     require(not falls.any(), where, "thresholds that do not increase")
@@ -198,15 +198,15 @@ def check_packed(packed: PackedTrees, where: str) -> None:
 
 
 def _place(start: Array, tree: Array) -> Array:
-    """The place of every node in its tree."""
+    """The position of every node in its tree."""
     return np.arange(len(tree)) - start[:-1][tree]
 
 
 def _check_preorder(start: Array, tree: Array, is_leaf: Array, after: Array, where: str) -> None:
-    """Refuse nodes that are not one whole tree after another in preorder, with right children.
+    """Refuse nodes that are not whole trees in preorder, one after another, with right children.
 
-    Count +1 for an inner node and −1 for a leaf: in preorder the count in front of a node is the
-    number of subtrees that still wait, and the right child of a node is the next one at its level.
+    Count +1 for an inner node and −1 for a leaf: in preorder the count before a node is the number
+    of pending subtrees, and the right child of a node is the next one at its level.
     """
     if not len(tree):
         return
@@ -267,7 +267,7 @@ def check_compact(trees: CompactTrees, where: str) -> None:
 
 
 def check_columns(columns: Columns, where: str) -> None:
-    """What trees know of the columns of X; of the rows of the fit they keep none."""
+    """What trees know about the columns of X; they keep none of the training rows."""
     check_array(columns.count, where, np.int64, None)
     d = len(columns.count)
     require(columns.rows == 0 and type(columns.rows) is int, where, "rows of the fit")

@@ -2,8 +2,8 @@
 
 Plain values of JSON stand for themselves. Everything else is an object with one entry, whose name
 says what it is: {"tuple": […]}, {"array": {…}}, {"model": {"class": "svm.SVC", …}}. Lists of many
-floats are stretches of one array of them all, {"tuple": {"floats": [0, 100]}}: as text they would
-take the most time and room of the file of a wide table.
+floats are slices of one array of them all, {"tuple": {"floats": [0, 100]}}: as text they would
+dominate the time and size of a wide table's file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Node = Any
 DEEPEST = 64
 # What stands for itself.
 PLAIN = frozenset((bool, int, str, type(None)))
-# The array of all floats of long lists, and how long these are at least.
+# The array of all floats of long lists, and the least length of these.
 FLOATS, MANY = "floats", 16
 NUMBERS = frozenset(
     ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -45,10 +45,10 @@ class Writer:
     def __init__(self) -> None:
         self._tensors: dict[str, Array] = {}
         self._floats: list[float] = []
-        # How many models there are so far, and how many the one being written is in.
+        # The number of models so far, and of those around the one being written.
         self._models = self._around = 0
-        # Of each array that was met, the name of its tensor; the array is kept so that no other
-        # one gets its place in memory.
+        # For each array seen, the name of its tensor; the array is kept so that no other one gets
+        # its place in memory.
         self._met: dict[int, tuple[Array, Node]] = {}
 
     @property
@@ -57,7 +57,7 @@ class Writer:
         return self._tensors | ({FLOATS: np.array(self._floats)} if self._floats else {})
 
     def node(self, value: Any, where: str, depth: int = 0) -> Node:
-        """What stands for a value; `where` tells it in errors."""
+        """The node for a value; `where` names it in errors."""
         if depth > DEEPEST:
             raise ModelFileError(
                 f"{where} is nested more than {DEEPEST} levels deep, or contains itself."
@@ -118,8 +118,8 @@ class Writer:
     def _tensor(self, array: Array, where: str) -> Node:
         name = str(len(self._tensors))
         if array.dtype.kind == "U" and array.dtype.isnative:
-            # A row of code points for each text, at least one: by arrays that take no room a small
-            # file could ask for any amount of memory.
+            # A row of code points for each text, at least one: with arrays that take no room a
+            # small file could request any amount of memory.
             width = max(array.dtype.itemsize // 4, 1)
             points = np.ascontiguousarray(array, dtype=f"<U{width}").reshape(-1).view(np.uint32)
             self._tensors[name] = points.reshape(*array.shape, width)
@@ -128,7 +128,7 @@ class Writer:
             raise ModelFileError(
                 f"{where} is an array of {array.dtype}; files hold numbers, booleans and text."
             )
-        # Sums depend in their last bits on how an array lies in memory, so that is kept.
+        # The last bits of sums depend on an array's memory layout, so that is kept.
         order = "C" if array.flags.c_contiguous or not array.flags.f_contiguous else "F"
         self._tensors[name] = np.ascontiguousarray(array if order == "C" else array.T).reshape(
             array.shape if order == "C" else array.shape[::-1]
@@ -215,9 +215,9 @@ class Writer:
 
 
 def is_key(key: Any) -> bool:
-    """Whether a key of a dictionary or a member of a set is one that files may hold.
+    """Whether files may hold a key of a dictionary or a member of a set.
 
-    Texts, tuples of these, and numbers of 64 bits. Of others any number may share a hash, e.g.
+    Texts, tuples of these, and numbers of 64 bits. Any number of others may share a hash, e.g.
     tuples of −1 and −2, so that a dictionary of a million of them would take for ever.
     """
     if isinstance(key, tuple):
@@ -231,7 +231,7 @@ def _learned(model: Any, parameters: dict[str, Any], where: str) -> dict[str, An
     """What a fit has left in a model, by name."""
     cls: Any = type(model)
     declared = left_by_fit(cls)
-    # What every new model of these parameters has, it will have again.
+    # What every new model of these parameters has need not be stored.
     ignored = {*parameters, *FORGOTTEN, "_sklearn_version", *vars(type(model)(**parameters))}
     state = model.__getstate__()
     learned = {name: value for name, value in state.items() if name in declared}

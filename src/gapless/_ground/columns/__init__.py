@@ -1,7 +1,7 @@
 """X as coded columns: a code for every entry, for trees, neighbours and Bayes.
 
 `tables` finds the columns of tables and matrices, numbers or categories; `coded` gives each entry a
-code, `bins` and `bundles` need fewer codes and columns; `reading` is the door of estimators.
+code; `bins` and `bundles` reduce codes and columns; `reading` is what estimators call.
 """
 
 from typing import TYPE_CHECKING

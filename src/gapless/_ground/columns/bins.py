@@ -1,4 +1,4 @@
-"""Numbers as categories, for trees that ask for categories alone."""
+"""Numbers as categories, for trees that split on categories alone."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ Array = np.ndarray
 
 
 def edges_of(column: Array, weights: Array, most: int) -> Array:
-    """Where a column of numbers is cut: between all values if they are few, else at quantiles.
+    """Where to cut a column of numbers: between all values if they are few, else at quantiles.
 
     Parameters
     ----------
     column : ndarray of shape (n,)
         Numbers; NaN is missing.
     weights : ndarray of shape (n,)
-        Weights; a row of weight 0 is no row.
+        Weights; rows of weight 0 are ignored.
     most : int
         The largest number of bins.
 
     Returns
     -------
     ndarray of shape (bins − 1,)
-        In increasing order; bin k holds what is above the edge k − 1 and not above the edge k.
+        In increasing order; bin k holds values above edge k − 1 and at most edge k.
     """
     is_known = ~np.isnan(column) & (weights > 0)
     values, place = np.unique(column[is_known], return_inverse=True)
@@ -32,16 +32,16 @@ def edges_of(column: Array, weights: Array, most: int) -> Array:
     if len(values) <= most:
         return between
     share = np.cumsum(np.bincount(place, weights[is_known]))
-    # Sums of weights in another order differ by rounding, and must not move an edge.
+    # Sums of weights in another order differ by rounding, which must not move an edge.
     reached = share[:-1] / share[-1] * (1 + 1e-12)
     cuts = np.searchsorted(reached, np.arange(1, most) / most)
     return between[np.unique(np.minimum(cuts, len(between) - 1))]
 
 
 def halfway(low: Array, high: Array) -> Array:
-    """A number between each two: at least the lower and less than the higher one.
+    """A number between each pair: at least the lower and less than the higher one.
 
-    Infinite values are the ends of the line, so that the numbers between stay finite.
+    Infinite values count as the ends of the line, so that the numbers in between stay finite.
     """
     most = np.finfo(np.float64).max
     between = 0.5 * np.maximum(low, -most) + 0.5 * np.minimum(high, most)
@@ -49,6 +49,6 @@ def halfway(low: Array, high: Array) -> Array:
 
 
 def bins_of(column: Array, edges: Array) -> Array:
-    """The bin of each number as a float, NaN where it is missing."""
+    """The bin of each number as a float, NaN if missing."""
     found = np.searchsorted(edges, column, side="left").astype(float)
     return np.where(np.isnan(column), np.nan, found)

@@ -1,9 +1,9 @@
 """Columns that are never unusual in the same row, as one column.
 
-The dummies of a category are the common case: forty columns, of which each row has one that is not
-0. A tree counts such columns in one pass over their bundle (Ke et al. 2017, exclusive feature
-bundling; here without any conflict, so that nothing changes but the time). `pack` finds them for
-single trees, whose layout is here, and for boosting.
+The dummies of a category are the common case: forty columns, of which exactly one is not 0 in each
+row. A tree counts such columns in one pass over their bundle (Ke et al. 2017, exclusive feature
+bundling; here without any conflict, so that only the time changes). `pack` finds them for single
+trees, whose layout is here, and for boosting.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Array = np.ndarray
 
 # A code of a bundle is one byte.
 MOST_CODES = 256
-# A column of more codes is no member where trees are grown one by one: it would fill a bundle.
+# A column with more codes is not bundled for single trees: it would fill a bundle.
 MOST_OWN = 16
-# A member has its most frequent code in this part of the rows at least.
+# A member has its most frequent code in at least this part of the rows.
 FREQUENT = 0.5
-# A column looks for company in so many of the latest bundles.
+# Try to fit a column into this many of the latest bundles.
 MOST_TRIED = 32
-# Most columns that meet do so among the first rows.
+# Most columns that conflict do so in the first rows.
 EARLY = 4096
 
 
@@ -42,7 +42,7 @@ class Bundles:
     codes : ndarray of uint8, shape (bundles, n)
         0 where all columns are usual.
     count : ndarray of int64, shape (bundles,)
-        How many codes each bundle has.
+        The number of codes of each bundle.
     """
 
     of_column: Array
@@ -62,7 +62,7 @@ def bundle(parts: Sequence[Array], counts: Array, is_category: Array) -> Bundles
     counts : ndarray of int64, shape (d,)
         The number of codes of each column.
     is_category : ndarray of bool, shape (d,)
-        Categories stay by themselves.
+        Categories are not bundled.
 
     Returns
     -------
@@ -106,14 +106,14 @@ class Packing:
     members: list[list[int]]
 
     def write(self, codes: Array, j: int, first: int, out: Array) -> None:
-        """Write the codes of column j into its bundle, from the code `first` on."""
+        """Write the codes of column j into its bundle, starting at the code `first`."""
         rows = np.flatnonzero(codes != self.usual[j])
         own = codes[rows].astype(np.int64)
         out[rows] = first + own - (own > self.usual[j])
 
 
 def pack(codes: Sequence[Array], counts: Sequence[int] | Array, is_candidate: Array) -> Packing:
-    """Put columns together of which at most one in any row is not at its most frequent code.
+    """Bundle columns of which at most one in any row is not at its most frequent code.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def pack(codes: Sequence[Array], counts: Sequence[int] | Array, is_candidate: Ar
         others[j] = n - frequency[usual[j]]
     sparse = np.flatnonzero(is_candidate & (others <= (1 - FREQUENT) * n))
     bundles: list[_Bundle] = []
-    # Those with most rows first: the others find room between them.
+    # Columns with most rows first: the others find room between them.
     for j in sparse[np.argsort(-others[sparse], kind="stable")].tolist():
         rows = np.flatnonzero(codes[j] != usual[j])
         for candidate in bundles[-MOST_TRIED:]:
@@ -155,13 +155,13 @@ class _Bundle:
         self.members: list[int] = []
 
     def has_room(self, rows: Array, own: int) -> bool:
-        """Whether a column with these unusual rows goes in without meeting another one."""
+        """Whether a column with these unusual rows fits without a conflict."""
         if self.count + own - 1 > MOST_CODES or len(rows) > self.free:
             return False
         return not (self.is_taken[rows[:EARLY]].any() or self.is_taken[rows[EARLY:]].any())
 
     def add(self, column: int, rows: Array, own: int) -> None:
-        """Take a column in."""
+        """Add a column."""
         self.members.append(column)
         self.is_taken[rows] = True
         self.free -= len(rows)

@@ -1,8 +1,8 @@
 """X as trees see it: a code for every entry, column by column.
 
 A number becomes its rank among the distinct values of its column, or its bin; a category becomes
-its level. Exact and binned trees are thus grown by one algorithm. Sparse matrices and tables are
-read a few columns at a time, so X never exists as one dense matrix of floats.
+its level. So one algorithm grows exact and binned trees. Sparse matrices and tables are read a few
+columns at a time, so X never exists as one dense matrix of floats.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from .tables import Level, is_table, levels_of, number_of_level, series_of
 
 Array = np.ndarray
 
-# So many columns are numbers at a time.
+# Read this many columns of numbers at a time.
 AT_A_TIME = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Codes of all entries, and what they stand for.
+    """Codes of all entries, and their meaning.
 
     Parameters
     ----------
     rows : int
         The number of rows.
     codes : ndarray of uint8
-        The codes of all columns back to back, each in as few bytes as its number of codes needs.
+        The codes of all columns back to back, each in as few bytes as it needs.
     begin, width : ndarray of int64 and of uint8, shape (d,)
         Where the codes of each column begin, and their bytes.
     count : ndarray of int64, shape (d,)
@@ -47,9 +47,9 @@ class Columns:
     values_begin : ndarray of int64, shape (d,)
         Where the values of each column begin in `lowest` and `highest`.
     lowest, highest : ndarray of float64
-        The smallest and the largest value that each code of a number stands for.
+        The smallest and the largest value of each code of a number.
     levels : tuple of (ndarray or None)
-        What the levels of each category are called; None for numbers.
+        The names of the levels of each category; None for numbers.
     names : tuple of str or None
         Names of the columns.
     has_missing : ndarray of bool, shape (d,)
@@ -92,8 +92,7 @@ class Columns:
         categorical_features : None, "from_dtype", mask, indices or names, default=None
             Which further columns are categories.
         max_bins : int or None, default=None
-            With a number, columns of more distinct values are cut into so many bins of about equal
-            weight.
+            Columns with more distinct values are cut into this many bins of about equal weight.
         weights : ndarray of shape (n,) or None, default=None
             Weights for the bins.
         negative_is_missing : bool, default=False
@@ -117,14 +116,14 @@ class Columns:
     ) -> Columns:
         """The categories of X alone, without any rows; `coded` reads those.
 
-        A column of text that is no category by the caller's word is one of numbers where all of it
-        can be read so and it has more than `most_levels` levels.
+        A text column that the caller does not call a category counts as numbers if all of it reads
+        as such and it has more than `most_levels` levels.
         """
         reader = _Reader(X, categorical_features, None, None, negative_is_missing)
         return reader.levels_alone(most_levels)
 
     def coded(self, F: Any, max_bins: int, weights: Array) -> Columns:
-        """Codes of rows, as `encode_new` gives them; bins of numbers are those of these rows."""
+        """Codes of rows, as returned by `encode_new`; numbers are binned by these rows."""
         reader = _Reader(F, self.is_category, max_bins, weights, False, self.levels)
         return reader.columns(is_bundled=False)
 
@@ -133,7 +132,7 @@ class Columns:
 
     @property
     def arguments(self) -> tuple[Array, ...]:
-        """What the core takes."""
+        """The arguments of the core."""
         return (
             self.codes,
             self.begin,
@@ -156,10 +155,10 @@ class Columns:
         return self.codes[self.begin[j] : end].view(f"uint{8 * int(self.width[j])}")
 
     def encode_new(self, X: Any) -> Any:
-        """X as prediction needs it: categories as level numbers, all else as it is.
+        """X as prediction needs it: categories as level numbers, all else unchanged.
 
-        A level that the fit has not seen is NaN, as a missing value is. An X without categories
-        comes back itself.
+        A level unknown to the fit becomes NaN, like a missing value. An X without categories is
+        returned itself.
         """
         if not is_table(X) and not self.is_category.any():
             return X
@@ -232,7 +231,7 @@ class _Reader:
     # ---- reading -----------------------------------------------------------------------------
 
     def _values(self, j: int) -> Array:
-        """The names of levels, None where one is missing."""
+        """The names of levels, None if missing."""
         X = self.X[:, [j]].toarray() if sp.issparse(self.X) else self.X
         series = series_of(X, 0 if sp.issparse(self.X) else j)
         values = series.values
@@ -288,7 +287,7 @@ class _Reader:
         return np.append(dense, len(first)).astype(np.uint32)[ranks]
 
     def _keep(self, j: int, codes: Array) -> None:
-        """The codes of a column in as few bytes as they need."""
+        """Keep the codes of a column in as few bytes as they need."""
         self.has_missing[j] = bool(len(codes)) and bool(codes.max() == self.count[j])
         self.parts[j] = codes.astype(np.min_scalar_type(int(self.count[j])))
 
@@ -329,7 +328,7 @@ def _concatenated(parts: Sequence[Array]) -> Array:
 def marked(
     given: Any, d: int, names: tuple[str, ...] | None, parameter: str = "categorical_features"
 ) -> Array:
-    """Which columns the caller has named by a parameter: a mask, positions or names."""
+    """Which columns the caller named in a parameter: by a mask, positions or names."""
     mask = np.zeros(d, dtype=bool)
     if given is None or (isinstance(given, str) and given == "from_dtype"):
         return mask
@@ -347,7 +346,7 @@ def marked(
 
 
 def _check_kinds(chosen: Array, parameter: str) -> None:
-    """Refuse what is neither a number nor a name of a column."""
+    """Refuse what is neither the number nor the name of a column."""
     kinds = {type(item).__name__ for item in chosen.reshape(-1).tolist()}
     if not kinds <= {"int", "str", "bool"}:
         found = ", ".join(sorted(kinds)) if chosen.dtype == object else chosen.dtype.name

@@ -1,4 +1,4 @@
-"""The door of trees: tables and arrays become columns for growing and rows for predicting."""
+"""How trees read data: tables and arrays become columns for growing and rows for predicting."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def read_training(
     Parameters
     ----------
     estimator : estimator
-        With the parameters `categorical_features` and, for bins, `max_bins`; where it says
-        `_negative_is_missing`, numbers below 0 are no categories.
+        With the parameters `categorical_features` and, for bins, `max_bins`; if its
+        `_negative_is_missing` is set, numbers below 0 are missing values.
     X : {array-like, sparse matrix, data frame} of shape (n, d)
         Training data.
     weights : ndarray of shape (n,) or None
         Weights of the rows, for the bins.
     reset : bool, default=True
-        Whether the features are new, or must be those of the fit.
+        Whether the features are new; otherwise they must be those of the fit.
     """
     X, names = read_features(estimator, X, reset=reset)
     columns = Columns.read(
@@ -45,9 +45,9 @@ def read_training(
 
 
 def read_levels(estimator: Any, X: Any, *, reset: bool = True) -> tuple[Columns, Any, Array | None]:
-    """The same without codes, which `Columns.coded` makes of some of the rows.
+    """The same without codes, which `Columns.coded` makes for some of the rows.
 
-    Where the estimator says `_takes_infinity`, infinite values are the largest ones.
+    If the estimator sets `_takes_infinity`, infinite values are the largest ones.
     """
     X, names = read_features(estimator, X, reset=reset)
     columns = Columns.of_levels(
@@ -64,7 +64,7 @@ def _takes_infinity(estimator: Any) -> bool:
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
-    """X as a table, where it has categories, or as numbers; and its feature names."""
+    """X as a table if it has categories, else as numbers; and its feature names."""
     X = readable(X, lambda: True)
     chosen = getattr(estimator, "categorical_features", None)
     if is_table(X) and chosen is not None:
@@ -75,7 +75,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | 
 
 
 def read_new(estimator: Any, columns: Columns, X: Any) -> Any:
-    """Rows to predict: categories as the level numbers of the fit, NaN where a value is missing."""
+    """Rows to predict: categories as the level numbers of the fit, NaN for missing values."""
     if not columns.is_category.any():
         options = {"reset": False, "takes_infinity": _takes_infinity(estimator)}
         return read_numbers(estimator, X, **options)[0]
@@ -98,7 +98,7 @@ def encoded(columns: Columns, X: Any, *, takes_infinity: bool = False) -> Any:
 
 
 def for_prediction(columns: Columns) -> Columns:
-    """What prediction needs of the columns: their levels, and no rows."""
+    """What prediction needs of the columns: their levels, without rows."""
     return replace(
         columns,
         rows=0,

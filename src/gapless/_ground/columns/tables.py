@@ -15,14 +15,14 @@ Array = np.ndarray
 
 NUMBERS = ("int", "uint", "float", "bool", "decimal", "double")
 CATEGORIES = ("cat", "enum")
-# Columns whose values need not be looked at to know that they are names of categories or numbers.
+# Column types that are known to be category names or numbers without a look at the values.
 NAMED = (*CATEGORIES, "str", "large_string", *NUMBERS)
 OBJECTS_OF_TIME = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def is_table(X: Any) -> bool:
-    """Whether X is a data frame, whose columns may be of different types."""
-    # Asked of its class: polars makes a new list of names each time.
+    """Whether X is a data frame, whose columns may have different types."""
+    # Test the class: polars builds a new list of names each time.
     return hasattr(type(X), "columns") and not isinstance(X, np.ndarray)
 
 
@@ -35,13 +35,13 @@ class Series:
 
     @property
     def kind(self) -> str:
-        """The name of its type in lower case; a sparse column is of the type of its values."""
+        """The name of its type in lower case; a sparse column has the type of its values."""
         dtype = self.column.dtype
         return str(dtype.subtype if hasattr(dtype, "fill_value") else dtype).lower()
 
     @property
     def is_category(self) -> bool:
-        """Whether its type says so: everything but numbers."""
+        """Whether its type is a category: anything but numbers."""
         if self.kind.startswith(DATES):
             raise dates_error(self._named, self.column.dtype)
         if self.kind.startswith("complex"):
@@ -50,7 +50,7 @@ class Series:
 
     @property
     def numbers(self) -> Array:
-        """Its values as floats, NaN where one is missing."""
+        """Its values as floats, NaN if missing."""
         dtype = np.float32 if self.kind == "float32" else np.float64
         if hasattr(self.column, "isna"):
             # Types of pandas have a missing value of their own.
@@ -60,7 +60,7 @@ class Series:
 
     @property
     def is_of_numbers(self) -> bool:
-        """Whether its values are no categories by their type, and can all be read as numbers."""
+        """Whether it is not a category by type and all its values can be read as numbers."""
         if self.kind.startswith(CATEGORIES):
             return False
         try:
@@ -70,7 +70,7 @@ class Series:
 
     @property
     def values(self) -> Array:
-        """Its values as objects, None where one is missing."""
+        """Its values as objects, None if missing."""
         values = np.array(self.column, dtype=object)
         values[self._is_missing(values)] = None
         if not self.kind.startswith(NAMED):
@@ -85,11 +85,11 @@ class Series:
         return np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
 
     def _check_kinds(self, values: Array) -> None:
-        """Refuse objects that are no names of categories."""
+        """Refuse objects that cannot be names of categories."""
         for kind in set(map(type, values.tolist())):
             if issubclass(kind, OBJECTS_OF_TIME):
                 raise dates_error(self._named, kind.__name__)
-            # All objects have a `<`; those of an order have one of their own.
+            # Every object has a `<`; ordered ones define their own.
             has_order = any("__lt__" in vars(base) for base in kind.__mro__[:-1])
             has_order = has_order and not issubclass(kind, complex)
             if kind is not type(None) and (kind.__hash__ is None or not has_order):
@@ -107,16 +107,16 @@ def series_of(X: Any, j: int) -> Series:
     """Column j."""
     if not is_table(X):
         return Series(X[:, j], f"x{j}")
-    # Polars' own way is far quicker than its brackets, and tables may have thousands of columns.
+    # Polars' method is far quicker than its brackets, and tables may have thousands of columns.
     column = X.iloc[:, int(j)] if hasattr(X, "iloc") else X.to_series(int(j))
     return Series(column, str(column.name))
 
 
 def numbers_of(X: Any, which: list[int]) -> Array:
-    """Some columns of numbers as a matrix (n, k) of floats, NaN where one is missing."""
+    """Some columns of numbers as a matrix (n, k) of floats, NaN if missing."""
     if hasattr(X, "get_columns") and which:
         some = X[:, which]
-        # One call for all, where there is nothing to be decided for each.
+        # One call for all, if there is nothing to decide for each.
         if all(dtype.is_numeric() for dtype in some.dtypes):
             return some.cast(float).to_numpy()
     out = np.empty((X.shape[0], len(which)))
@@ -126,7 +126,7 @@ def numbers_of(X: Any, which: list[int]) -> Array:
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas' NA equals nothing, and says so by another NA.
+    # pandas' NA equals nothing: a comparison returns another NA.
     if value is None or isinstance(value, str | bool):
         return value is None
     return (value != value) is not False
@@ -142,7 +142,7 @@ def levels_of(values: Array) -> Array:
 
 
 def _rank(value: Any) -> tuple[bool, str]:
-    """What values are compared among themselves alone: numbers, texts, and others by their type."""
+    """Groups of values that can be compared: numbers, texts, and others by their type."""
     if isinstance(value, Number):
         return False, ""
     return True, type(value).__name__
@@ -154,12 +154,12 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """From the name of a level to its number."""
+    """Maps the name of a level to its number."""
 
     numbers: dict[Any, float]
 
     def of(self, values: Array) -> Array:
-        """Numbers of levels as floats; NaN for what is missing or not known."""
+        """Numbers of levels as floats; NaN for missing or unknown ones."""
         # None, for what is not found, becomes NaN.
         return np.array(list(map(self.numbers.get, values.tolist())), dtype=np.float64)
 

@@ -1,8 +1,8 @@
 """The compiled loops of gapless: arrays in, arrays out.
 
 They are compiled once for each level of the instruction set: v1, v3 and v4 of x86-64, `base` on
-other processors. What this package shows is the module of the best level that the processor has,
-or of the lower one that the environment variable GAPLESS_ISA names; no other is ever loaded.
+other processors. This package exposes the module of the best level that the processor has, or of
+the lower one named in the environment variable GAPLESS_ISA; no other is ever loaded.
 """
 
 import importlib
@@ -10,12 +10,12 @@ import os
 
 from . import processor
 
-# The second level would gain nothing over the code of the first.
+# The second level would gain nothing over the first.
 _CODE_OF = {"base": "base", "v1": "v1", "v2": "v1", "v3": "v3", "v4": "v4"}
 
 
 def _chosen_level() -> str:
-    """The level to use: the processor's, or what GAPLESS_ISA holds it down to."""
+    """The level to use: the processor's, or the lower one in GAPLESS_ISA."""
     wanted = os.environ.get("GAPLESS_ISA") or processor.level
     possible = [level for level in _CODE_OF if (level == "base") == (processor.level == "base")]
     possible = possible[: possible.index(processor.level) + 1]
