@@ -1,4 +1,4 @@
-"""How much memory there is, and going through rows in blocks that take little of it."""
+"""How much memory is free, and blocks of rows that use little of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from .interrupt import check
 
 GIGABYTE = 1e9
-# Numbers in the largest block that is computed at a time: 32 MB in float64, a few times what a
-# call of NumPy or BLAS needs to be worth its start.
+# Numbers in the largest block computed at a time: 32 MB in float64, a few times what makes a call
+# of NumPy or BLAS worthwhile.
 BLOCK = 1 << 22
-# What Linux says of a control group, versions 2 and 1: its limit, its usage, and which entry of
-# memory.stat are the pages of files in it.
+# Linux's files about a control group, versions 2 and 1: its limit, its usage, and the entry of
+# memory.stat that counts its file pages.
 CGROUP_FILES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -30,10 +30,10 @@ def blocks(rows: int, width: int = 1, *, at_least: int = 1) -> Iterator[slice]:
 
 
 def free_memory(root: str = "/") -> float:
-    """Bytes that can be allocated without swapping, as the system says; half of all if it won't.
+    """Bytes that can be allocated without swapping; half of all memory if the system does not say.
 
-    A control group, as of a container, may allow less than the machine has. `root` is where the
-    files of the system are.
+    A control group, such as a container's, may allow less than the machine has. `root` is where the
+    system's files are.
     """
     top = Path(root)
     return min(_free_of_machine(top), *(_free_of_group(group) for group in _groups(top)), math.inf)
@@ -50,25 +50,25 @@ def _free_of_machine(root: Path) -> float:
 
 
 def _groups(root: Path) -> Iterator[Path]:
-    """The folders of the control groups of this process that count memory, from the innermost."""
+    """The folders of the control groups of this process that count memory, innermost first."""
     top = root / "sys/fs/cgroup"
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return
     for line in lines:
-        # "number:what it controls:path"; version 2 controls all, and names nothing.
+        # "number:what it controls:path"; version 2 controls everything and names nothing.
         _, controls, path = line.split(":", 2)
         if controls and "memory" not in controls.split(","):
             continue
         own = top / ("memory" if controls else "")
         inner = own / path.lstrip("/")
-        # In a container the path may be that of the host, and the group is mounted at the top.
+        # In a container the path may be the host's, and the group is mounted at the top.
         yield from (folder for folder in (inner, *inner.parents) if folder.is_relative_to(own))
 
 
 def _free_of_group(group: Path) -> float:
-    """What the limit of a control group leaves; pages of files are given back when needed."""
+    """What the limit of a control group leaves; file pages are given back when needed."""
     for limit, usage, cache in CGROUP_FILES:
         try:
             allowed, used = ((group / name).read_text() for name in (limit, usage))

@@ -91,7 +91,7 @@ class Rows:
     def chunks(self, X: Any) -> Iterator[tuple[slice, Rows]]:
         """Other rows in chunks: positions in X, and the rows prepared to compare with these."""
         columns = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
-        # Few enough for memory that is used again instead of being asked for anew.
+        # Few enough to reuse memory instead of allocating it anew.
         for chunk in blocks(count_rows(X), 2 * columns, at_least=256):
             yield chunk, self.of(take_rows(X, chunk))
 
