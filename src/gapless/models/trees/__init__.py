@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from .multiway_classifiers import C45Classifier, ID3Classifier
     from .packed import ROOM, AskedColumns, PackedTrees
     from .partial_dependence import mean_of_model
-    from .predictions import TreeClassifierMixin, TreeRegressorMixin
     from .pruning import cheapest, made_leaves, parents, risk_of
     from .refits import fewer_limits, larger_leaves
     from .tree import Tree
+    from .tree_model import TreeClassifierMixin, TreeRegressorMixin
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -13,8 +13,7 @@ from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
 from .decision_tree import FROM_DTYPE, DecisionTree
 from .growing import TreeData
-from .predictions import TreeClassifierMixin, TreeRegressorMixin
-from .tree_model import PESSIMISTIC, PRE, REDUCED
+from .tree_model import PESSIMISTIC, PRE, REDUCED, TreeClassifierMixin, TreeRegressorMixin
 
 OLD_NAME = "friedman_mse"
 

@@ -23,9 +23,8 @@ from .growing import NO_LIMIT, Grown, TreeData, grown_in_time
 from .judging import Judgement, certificate
 from .multiway import MultiwayTree, Rule, grow
 from .outline import outline_of_multiway
-from .predictions import TreeClassifierMixin
 from .pruning import cheapest, first_improvements, pessimistic_errors
-from .tree_model import ERRORS, PESSIMISTIC, PRE, REDUCED, TreeModel
+from .tree_model import ERRORS, PESSIMISTIC, PRE, REDUCED, TreeClassifierMixin, TreeModel
 
 Array = np.ndarray
 

@@ -1,12 +1,14 @@
-"""What all single trees share: fit = read → grow → prune → certify → attributes.
+"""What all single trees share: fit = read → grow → prune → certify → attributes, and predictions.
 
 A subclass says how its data is read (`_read`), how a tree is grown and pruned on some of the rows
-(`_grow`), what it costs (`_certify`), and how it is said in words (`outline`).
+(`_grow`), what it costs (`_certify`), and how it is said in words (`outline`). The mixins make
+classes or numbers of what leaves say; forests have them too.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -25,7 +27,16 @@ from ..._ground.progress import CallbackSupport
 from ..._ground.stored import INPUT, Declaration, Unused, Value, Whole
 from ..._ground.validation import read_outputs
 from ...certificates import Certificate
-from ...unseen import JUDGED, Remembering, drawn, take_over
+from ...unseen import (
+    JUDGED,
+    Remembering,
+    drawn,
+    intervals_of,
+    predict_set,
+    predict_with_intervals,
+    sets_of,
+    take_over,
+)
 from .growing import Grown, Rows, TreeData
 from .judging import Judgement, certificate
 from .outline import Features, Outline, Rules
@@ -398,3 +409,107 @@ def _positions(new: Array, known: Array, at: Array) -> Array:
     """Positions in the known classes of labels that are positions in others, −1 for new ones."""
     place = np.minimum(np.searchsorted(known, new), len(known) - 1)
     return np.where(known[place] == new, place, -1)[at.astype(int)].astype(float)
+
+
+class TreeClassifierMixin:
+    """Classes, probabilities and sets of classes from what the leaves say."""
+
+    classes_: Any
+    n_outputs_: int
+    _scores: Callable[[Any], Array]
+    predict_set = predict_set
+    _sets = sets_of
+
+    def predict(self, X, check_input=True):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        check_input : bool, default=True
+            Has no effect; it is here for callers of scikit-learn.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The class with the largest share in the leaf.
+        """
+        shares = self._by_output(self._scores(X))
+        if self.n_outputs_ == 1:
+            return self.classes_.take(np.argmax(shares[0], axis=1), axis=0)
+        chosen = [c.take(np.argmax(p, axis=1)) for c, p in zip(self.classes_, shares)]
+        return np.stack(chosen, axis=1).astype(self.classes_[0].dtype)
+
+    def predict_proba(self, X, check_input=True):
+        """Shares of the classes in the leaf of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        check_input : bool, default=True
+            Has no effect; it is here for callers of scikit-learn.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or a list of them for several outputs
+            In the order of `classes_`.
+        """
+        shares = self._by_output(self._scores(X))
+        return shares[0] if self.n_outputs_ == 1 else shares
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or a list of them for several outputs
+            In the order of `classes_`; −∞ for classes that the leaf has none of.
+        """
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(p) for p in shares] if isinstance(shares, list) else np.log(shares)
+
+    def _by_output(self, scores: Array) -> list[Array]:
+        """Scores (n, ΣK) as one array for each output."""
+        classes = self.classes_ if self.n_outputs_ > 1 else [self.classes_]
+        return np.split(scores, np.cumsum([len(c) for c in classes])[:-1], axis=1)
+
+
+class TreeRegressorMixin:
+    """Numbers and intervals from what the leaves say."""
+
+    n_outputs_: int
+    _scores: Callable[[Any], Array]
+    _intervals = intervals_of
+
+    def predict(self, X, check_input=True, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+        check_input : bool, default=True
+            Has no effect; it is here for callers of scikit-learn.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised. Forests judge it out of bag; for others the
+            first call fits ten times again.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The value of the leaf: mean or, for absolute errors, median of its training rows. With
+            `interval`, a tuple `(prediction, lower, upper)` of such arrays.
+        """
+        if interval is None:
+            scores = self._scores(X)
+            return scores[:, 0] if self.n_outputs_ == 1 else scores
+        return predict_with_intervals(self, X, interval)
