@@ -51,15 +51,13 @@ MAY_KNOW = {
 }
 # Siblings, and steps against the order, each with its reason.
 BESIDES = {
-    (
-        "models.bagging",
-        "models.trees",
-    ): "bags trees by default",
+    ("models.bagging", "models.trees"): "bags trees by default",
     ("models.forests", "models.trees"): "forests are trees, grown by the same grower",
     ("models.forests", "models.bagging"): "a forest is an ensemble of independent members",
     ("models.boosting", "models.trees"): "boosts trees",
     ("models.adaboost", "models.trees"): "boosts trees by default",
     ("models.adaboost", "models.bagging"): "an ensemble of members, as bagging is",
+    ("models.adaboost", "models.boosting"): "scores after each round, predicted by alike",
     ("models.kernel_machines", "models.linear"): "a kernel machine is a linear model of features",
     ("models.svm", "models.linear"): "a support vector machine on features of its kernel",
     ("models.svm", "models.kernel_machines"): "least squares on the same features",

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, clone
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.base import _fit_context, clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import softmax
@@ -25,13 +24,11 @@ from ..._ground.threads import single_blas
 from ...certificates import Certificate
 from ...unseen import (
     Population,
-    intervals_of,
-    predict_set,
-    predict_with_intervals,
     sets_of,
     take_over,
 )
 from ..bagging import EnsembleData
+from ..boosting import BoostedClassifier, BoostedRegressor
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .margins import (
     Margins,
@@ -40,11 +37,24 @@ from .margins import (
     certificate_of_stumps,
     certificate_without_bound,
 )
-from .weak_learners import AnyLearner, StumpLearner, Stumps, is_plain_stump, said, votes_of_trees
+from .weak_learners import (
+    AnyLearner,
+    StumpLearner,
+    Stumps,
+    is_plain_stump,
+    votes_of,
+    votes_of_trees,
+)
 from .weight_boosting import Round, WeightBoosting, chosen_rows
 
 Array = np.ndarray
 
+# So many draws are as good as more.
+MOST_DRAWS = 10_000_000
+NO_BOUND = (
+    "no bound: the learners are fitted to random samples, and their median minimises no known "
+    "objective; see the score on unseen rows in generalization_."
+)
 # Beyond this exp overflows.
 LARGEST_EXPONENT = 700.0
 OTHER_LEARNER = (
@@ -52,7 +62,7 @@ OTHER_LEARNER = (
 )
 
 
-class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
+class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
     """Classification by a weighted vote of simple learners (AdaBoost, SAMME).
 
     Minimises greedily  L = Σᵢ sᵢ exp(−mᵢ),  mᵢ = Σₜ αₜ(1[hₜ(xᵢ) = yᵢ] − 1/K):  each round fits a
@@ -139,7 +149,6 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         "trace_": Unused(),
         "dual_": Unused(),
     }
-    predict_set = predict_set
     _sets = sets_of
 
     def __init__(
@@ -293,7 +302,7 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         margins = self._no_votes(data, rows)
         X, _ = chosen_rows(data, rows)
         for one in rounds:
-            margins.add(one.vote, np.argmax(said(one.learner, X, _classes_of(data)), axis=1))
+            margins.add(one.vote, np.argmax(votes_of(one.learner, X, _classes_of(data)), axis=1))
         return margins
 
     def _formula(self) -> Formula:
@@ -310,145 +319,45 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         sums = votes_of_trees(self.estimators_, votes, X, self.classes_)
         if sums is None:
             sums = sum(
-                vote * said(one, X, self.classes_) for one, vote in zip(self.estimators_, votes)
+                vote * votes_of(one, X, self.classes_) for one, vote in zip(self.estimators_, votes)
             )
         return sums / votes.sum()
 
-    def _staged_shares(self, X: Any) -> Iterator[Array]:
+    def _staged_raw(self, X: Any) -> Iterator[Array]:
         X, total = self._rows_of(X), 0.0
         sums = np.zeros((X.shape[0], self.n_classes_))
         for one, vote in zip(self.estimators_, self.estimator_weights_):
-            sums += vote * said(one, X, self.classes_)
+            sums += vote * votes_of(one, X, self.classes_)
             total += vote
             yield sums / total
 
-    def decision_function(self, X):
-        """Scores of the classes.
+    def _classes(self, z: Array) -> Array:
+        return self.classes_.take(np.argmax(z, axis=1), axis=0)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
+    def _decisions(self, z: Array) -> Array:
+        """Scores of the classes from their shares of the votes, as scikit-learn has them."""
+        classes = z.shape[1]
+        if classes == 1:
+            return np.zeros_like(z)
+        if classes == 2:
+            return 2 * (z[:, 1] - z[:, 0])
+        return z - (1 - z) / (classes - 1)
 
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes twice the share of the votes for the second class minus that for the
-            first; for more, 1 for a class with all votes and −1/(K − 1) for one with none.
+    def _probabilities(self, z: Array) -> Array:
+        """Softmax of the scores (Zhu, Zou, Rosset and Hastie 2009, equation 15).
+
+        They agree with the predictions, and are far from 0 and 1.
         """
-        return _scores(self._mean_of_members(X))
+        classes = z.shape[1]
+        if classes == 1:
+            return np.ones_like(z)
+        if classes == 2:
+            half = z[:, 1] - z[:, 0]
+            return softmax(np.column_stack([-half, half]), copy=False)
+        return softmax(self._decisions(z) / (classes - 1), copy=False)
 
-    def staged_decision_function(self, X):
-        """Scores of the classes after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As from `decision_function`.
-        """
-        yield from map(_scores, self._staged_shares(X))
-
-    def predict(self, X):
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The class with most votes.
-        """
-        shares = self._mean_of_members(X)
-        return self.classes_.take(np.argmax(shares, axis=1), axis=0)
-
-    def staged_predict(self, X):
-        """Predict classes by the votes of each round and those before it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Classes.
-        """
-        for shares in self._staged_shares(X):
-            yield self.classes_.take(np.argmax(shares, axis=1), axis=0)
-
-    def predict_proba(self, X):
-        """Probabilities of the classes, from the margins of the vote.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. They agree with the predictions, and are far from 0 and 1.
-        """
-        return _probabilities(self._mean_of_members(X))
-
-    def staged_predict_proba(self, X):
-        """Probabilities of the classes after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        yield from map(_probabilities, self._staged_shares(X))
-
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        return np.log(self.predict_proba(X))
-
-    def staged_score(self, X, y, sample_weight=None):
-        """The accuracy after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-
-        Yields
-        ------
-        score : float
-            The share of rows that are right.
-        """
-        for predicted in self.staged_predict(X):
-            yield accuracy_score(y, predicted, sample_weight=sample_weight)
+    def _log_probabilities(self, z: Array) -> Array:
+        return np.log(self._probabilities(z))
 
 
 def _classes_of(data: EnsembleData) -> Array:
@@ -472,36 +381,7 @@ def _worse_than_random(learner: Any, error: float, classes: int) -> str:
     )
 
 
-def _scores(shares: Array) -> Array:
-    """Scores of the classes from their shares of the votes, as scikit-learn has them."""
-    classes = shares.shape[1]
-    if classes == 1:
-        return np.zeros_like(shares)
-    if classes == 2:
-        return 2 * (shares[:, 1] - shares[:, 0])
-    return shares - (1 - shares) / (classes - 1)
-
-
-def _probabilities(shares: Array) -> Array:
-    """Softmax of the scores (Zhu, Zou, Rosset and Hastie 2009, equation 15)."""
-    classes = shares.shape[1]
-    if classes == 1:
-        return np.ones_like(shares)
-    if classes == 2:
-        half = shares[:, 1] - shares[:, 0]
-        return softmax(np.column_stack([-half, half]), copy=False)
-    return softmax(_scores(shares) / (classes - 1), copy=False)
-
-
-# So many draws are as good as more.
-MOST_DRAWS = 10_000_000
-NO_BOUND = (
-    "no bound: the learners are fitted to random samples, and their median minimises no known "
-    "objective; see the score on unseen rows in generalization_."
-)
-
-
-class AdaBoostRegressor(RegressorMixin, WeightBoosting):
+class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
     """Regression by the weighted median of learners on random samples of rows (AdaBoost.R2).
 
     Each round draws rows with replacement, fits a learner to them, and lowers the weights of the
@@ -568,7 +448,6 @@ class AdaBoostRegressor(RegressorMixin, WeightBoosting):
 
     _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
 
-    _intervals = intervals_of
     _parameter_constraints: ClassVar[dict] = {
         **WeightBoosting._parameter_constraints,
         "loss": [StrOptions({"linear", "square", "exponential"})],
@@ -664,68 +543,18 @@ class AdaBoostRegressor(RegressorMixin, WeightBoosting):
 
     def _mean_of_members(self, X: Any) -> Array:
         """The weighted median of the learners, (n, 1)."""
-        X = self._rows_of(X)
-        said = np.stack([one.predict(X) for one in self.estimators_], axis=1)
-        return _median(said, self.estimator_weights_[: len(self.estimators_)])[:, None]
+        predicted = self._by_learner(X)
+        return _median(predicted, self.estimator_weights_[: len(self.estimators_)])[:, None]
 
-    def predict(self, X, *, interval=None):
-        """Predict targets, with intervals where they are asked for.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
-        interval : float, default=None
-            The share of new rows, such as 0.9, whose target is to be inside its interval. See
-            `gapless.intervals` for what is promised; the first call fits ten times again.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Medians of the learners by their weights. With `interval`, a tuple `(prediction, lower,
-            upper)` of such arrays.
-        """
-        if interval is not None:
-            return predict_with_intervals(self, X, interval)
-        return self._mean_of_members(X)[:, 0]
-
-    def staged_predict(self, X):
-        """Predict targets by the learners of each round and those before it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predicted values.
-        """
-        X = self._rows_of(X)
-        said = np.stack([one.predict(X) for one in self.estimators_], axis=1)
+    def _staged_raw(self, X: Any) -> Iterator[Array]:
+        predicted = self._by_learner(X)
         for count in range(1, len(self.estimators_) + 1):
-            yield _median(said[:, :count], self.estimator_weights_[:count])
+            yield _median(predicted[:, :count], self.estimator_weights_[:count])[:, None]
 
-    def staged_score(self, X, y, sample_weight=None):
-        """R² after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-
-        Yields
-        ------
-        score : float
-            R².
-        """
-        for predicted in self.staged_predict(X):
-            yield r2_score(y, predicted, sample_weight=sample_weight)
+    def _by_learner(self, X: Any) -> Array:
+        """What each learner predicts, (n, learners)."""
+        X = self._rows_of(X)
+        return np.stack([one.predict(X) for one in self.estimators_], axis=1)
 
     def _formula(self) -> None:
         """None: rows are drawn by their errors, and no sum of losses falls."""
@@ -742,10 +571,10 @@ def _fit(learner: Any, X: Any, y: Array, counts: Array) -> Any:
     return learner
 
 
-def _median(said: Array, weights: Array) -> Array:
+def _median(predicted: Array, weights: Array) -> Array:
     """The median of each row (n, members) by the weights of the members."""
-    order = np.argsort(said, axis=1, kind="stable")
+    order = np.argsort(predicted, axis=1, kind="stable")
     below = np.cumsum(weights[order], axis=1)
     middle = np.argmax(below >= 0.5 * below[:, -1:], axis=1)
-    rows = np.arange(len(said))
-    return said[rows, order[rows, middle]]
+    rows = np.arange(len(predicted))
+    return predicted[rows, order[rows, middle]]

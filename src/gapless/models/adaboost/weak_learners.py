@@ -87,8 +87,8 @@ class Stumps:
             # Values that are missing in new rows go with the majority, as in every tree.
             question = question._replace(missing_left=2 * count > len(self.y))
         tree = self._tree([all_rows, left, right], counts, question)
-        said = np.argmax([left, right], axis=1).astype(np.int32)
-        return tree, np.where(goes_left, said[0], said[1])
+        of_left, of_right = np.argmax([left, right], axis=1).astype(np.int32)
+        return tree, np.where(goes_left, of_left, of_right)
 
     def largest_accuracy(self, weights: Array) -> float:
         """The weight of the rows that are right, for the best of all stumps.
@@ -216,7 +216,7 @@ class AnyLearner:
     def __call__(self, weights: Array) -> tuple[Any, Array]:
         """Fit one, and ask it about its own rows."""
         learner = self.make().fit(self.X, self.labels, sample_weight=weights)
-        return learner, np.argmax(said(learner, self.X, self.classes), axis=1).astype(np.int32)
+        return learner, np.argmax(votes_of(learner, self.X, self.classes), axis=1).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +275,7 @@ def is_plain_stump(learner: Any) -> bool:
     return all(type(own[k]) is type(plain[k]) and own[k] == plain[k] for k in own if k != SEED)
 
 
-def said(learner: Any, X: Any, classes: Array) -> Array:
+def votes_of(learner: Any, X: Any, classes: Array) -> Array:
     """Which class a learner predicts for each row, (n, K)."""
     return np.asarray(learner.predict(X))[:, None] == classes
 

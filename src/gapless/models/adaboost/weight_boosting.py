@@ -14,9 +14,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import BaseEnsemble
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
@@ -193,6 +194,35 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         """Rows to predict, as the learners read them."""
         check_is_fitted(self)
         return self._read_X(X, reset=False)[0]
+
+    def _raw_predict(self, X: Any) -> Array:
+        """What the members predict together, (n, K), which is all that predictions need."""
+        return self._mean_of_members(X)
+
+    def _respond(self, scores: Array) -> Array:
+        """Numbers are predicted as they are."""
+        return scores
+
+    def staged_score(self, X, y, sample_weight=None):
+        """The score after each round: accuracy, or R².
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+
+        Yields
+        ------
+        score : float
+            The share of rows that are right, or R².
+        """
+        score = accuracy_score if is_classifier(self) else r2_score
+        for predicted in self.staged_predict(X):
+            yield score(y, predicted, sample_weight=sample_weight)
 
     @property
     def feature_importances_(self):

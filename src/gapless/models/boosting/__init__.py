@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         HistGradientBoostingRegressor,
     )
     from .losses import metric_of
+    from .predictions import BoostedClassifier, BoostedRegressor
     from .run import BoostingTrace
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -403,12 +403,21 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         z = self._starts(F, X, vars(self))
         return z if self._packed is None else z + self._packed.sum(F)
 
-    def _mean_scores(self, X: Any, weights: Array, columns: Any, donors: Any) -> Array | None:
-        """The one score of rows whose columns have the values of donors, on average over them.
+    def _respond(self, scores: Array) -> Array:
+        """What the scores of a regression predict."""
+        return self.loss_.inverse_link(scores)
 
-        None where rows begin with scores of another model.
+    def _mean_predictions(self, X: Any, weights: Array, columns: Any, donors: Any) -> Array | None:
+        """Means over rows whose columns have the values of donors, as for partial dependence.
+
+        None for classes, where rows begin with scores of another model, and where the mean of what
+        scores predict is not what their mean predicts.
         """
-        if hasattr(vars(self).get("init_"), "predict") or len(self.start_) > 1:
+        if (
+            is_classifier(self)
+            or self.loss_.has_link
+            or hasattr(vars(self).get("init_"), "predict")
+        ):
             return None
         trees = [tree for of_round in self.trees_ for tree in of_round]
         read = partial(read_new, self, self.encoding_)

@@ -1,4 +1,8 @@
-"""What boosted scores mean: numbers with intervals, or classes with probabilities and sets."""
+"""What boosted scores mean: numbers with intervals, or classes with probabilities and sets.
+
+An estimator has `_raw_predict` for the scores of rows, (n, K), and `_staged_raw` for those after
+each round; gradient boosting reads them by its loss, AdaBoost as shares of votes.
+"""
 
 from __future__ import annotations
 
@@ -61,16 +65,8 @@ class BoostedRegressor(RegressorMixin):
         for z in self._staged_raw(X):
             yield self._respond(z)[:, 0]
 
-    def _respond(self, scores: Array) -> Array:
-        return self.loss_.inverse_link(scores)
-
     def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
         return intervals_of(self, calibration, X, coverage, self._respond)
-
-    def _mean_predictions(self, X, weights, columns, donors) -> Array | None:
-        """Means over rows whose columns have the values of donors, as for partial dependence."""
-        # The mean of what scores mean is not what their mean means.
-        return None if self.loss_.has_link else self._mean_scores(X, weights, columns, donors)
 
 
 def _has_probabilities(model) -> bool:
@@ -99,7 +95,7 @@ class BoostedClassifier(ClassifierMixin):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            The most probable class.
+            The class with the highest score.
         """
         return self._classes(self._raw_predict(X))
 
@@ -114,7 +110,7 @@ class BoostedClassifier(ClassifierMixin):
         Yields
         ------
         y : ndarray of shape (n_samples,)
-            The most probable class.
+            The class with the highest score.
         """
         for z in self._staged_raw(X):
             yield self._classes(z)
@@ -149,10 +145,7 @@ class BoostedClassifier(ClassifierMixin):
         p : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        z = self._raw_predict(X)
-        if len(self.classes_) == 1:
-            return np.zeros((len(z), 1))
-        return self.loss_.log_probabilities(z if z.shape[1] > 1 else z[:, 0])
+        return self._log_probabilities(self._raw_predict(X))
 
     @available_if(_has_probabilities)
     def staged_predict_proba(self, X) -> Iterator[Array]:
@@ -182,9 +175,12 @@ class BoostedClassifier(ClassifierMixin):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For loss="log_loss" log-odds, or logarithms of probabilities up to a constant.
+            Of gradient boosting with loss="log_loss" log-odds, or logarithms of probabilities up to
+            a constant; of AdaBoost, for two classes twice the share of the votes for the second
+            class minus that for the first, for more classes 1 for one with all votes and
+            −1/(K − 1) for one with none.
         """
-        return _flat(self._raw_predict(X))
+        return self._decisions(self._raw_predict(X))
 
     def staged_decision_function(self, X) -> Iterator[Array]:
         """Scores after each round.
@@ -200,7 +196,7 @@ class BoostedClassifier(ClassifierMixin):
             As `decision_function` gives them.
         """
         for z in self._staged_raw(X):
-            yield _flat(z)
+            yield self._decisions(z)
 
     def _classes(self, z: Array) -> Array:
         chosen = np.argmax(z, axis=1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
@@ -214,6 +210,14 @@ class BoostedClassifier(ClassifierMixin):
         p = self.loss_.inverse_link(z[:, 0])
         return np.stack([1 - p, p], axis=1)
 
+    def _log_probabilities(self, z: Array) -> Array:
+        if len(self.classes_) == 1:
+            return np.zeros((len(z), 1))
+        return self.loss_.log_probabilities(z if z.shape[1] > 1 else z[:, 0])
+
+    def _decisions(self, z: Array) -> Array:
+        return z if z.shape[1] > 1 else z[:, 0]
+
     def _scores(self, X) -> Array:
         return self._raw_predict(X)
 
@@ -225,7 +229,3 @@ class BoostedClassifier(ClassifierMixin):
 
     def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
         return sets_of(self, calibration, X, coverage, self._conformity)
-
-
-def _flat(z: Array) -> Array:
-    return z if z.shape[1] > 1 else z[:, 0]
