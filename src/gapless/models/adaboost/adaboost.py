@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..._ground.about import Example, Examples, Formula
 from ..._ground.columns import Columns
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.progress import watch, with_callbacks
 from ..._ground.stored import Declaration, Labels, Unused, Whole
 from ..._ground.threads import single_blas
@@ -45,7 +46,7 @@ from .weak_learners import (
     votes_of,
     votes_of_trees,
 )
-from .weight_boosting import Round, WeightBoosting, chosen_rows
+from .weight_boosting import TRAINING, VOTED, Round, WeightBoosting, chosen_rows
 
 Array = np.ndarray
 
@@ -62,6 +63,7 @@ OTHER_LEARNER = (
 )
 
 
+@described(VOTED, FEATURES)
 class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
     """Classification by a weighted vote of simple learners (AdaBoost, SAMME).
 
@@ -79,17 +81,9 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
         than guessing is found.
     learning_rate : float, default=1.0
         By what the best αₜ is multiplied; smaller steps need more rounds.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the learners, where they draw anything.
-    time_limit : float, default=None
-        Seconds after which no further round is begun; the first is always done.
 
     Attributes
     ----------
-    estimators_ : list of classifiers
-        The learners hₜ.
-    estimator_ : classifier
-        The learner that they are copies of.
     estimator_weights_ : ndarray of shape (n_estimators,)
         The αₜ; 0 for rounds that were not needed.
     estimator_errors_ : ndarray of shape (n_estimators,)
@@ -100,19 +94,11 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
         How many there are.
     trace_ : MarginTrace
         Loss, training error and distribution of the margins after each round; `trace_.plot()`.
-    feature_importances_ : ndarray of shape (n_features,)
-        The mean over the learners, by the weights of their votes.
     certificate_ : Certificate
         For stumps: a loss that no vote of stumps gets below whose total weight Σα is not larger;
         for other learners, or categories and more than two classes, the loss alone.
     dual_ : ndarray
         The weights of the distinct rows that prove it: their mean over the rounds.
-    generalization_ : Generalization
-        What the vote will score on unseen rows, by boosting again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -168,17 +154,9 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Fit the learners one after another.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data, of any kind that the learner takes. Never written to.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights sᵢ ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------
@@ -381,6 +359,7 @@ def _worse_than_random(learner: Any, error: float, classes: int) -> str:
     )
 
 
+@described(VOTED, FEATURES)
 class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
     """Regression by the weighted median of learners on random samples of rows (AdaBoost.R2).
 
@@ -399,31 +378,15 @@ class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
         By what the weights of the learners, and the changes of the rows', are multiplied.
     loss : {"linear", "square", "exponential"}, default="linear"
         ℓ of the absolute error as a part r of the largest one: r, r² or 1 − exp(−r).
-    random_state : int, RandomState instance or None, default=None
-        Seeds the draws, and the learners.
-    time_limit : float, default=None
-        Seconds after which no further round is begun; the first is always done.
 
     Attributes
     ----------
-    estimators_ : list of regressors
-        The learners.
-    estimator_ : regressor
-        The learner that they are copies of.
     estimator_weights_ : ndarray of shape (n_estimators,)
         log(1/β) times the learning rate; 0 for rounds that were not needed.
     estimator_errors_ : ndarray of shape (n_estimators,)
         e of each learner; 1 for rounds that were not needed.
-    feature_importances_ : ndarray of shape (n_features,)
-        The mean over the learners, by their weights.
     certificate_ : Certificate
         Says that no bound is known, and why.
-    generalization_ : Generalization
-        What the median will score on unseen rows, by boosting again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -472,17 +435,9 @@ class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Fit the learners one after another.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data, of any kind that the learner takes. Never written to.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------

@@ -34,6 +34,31 @@ from ..trees import fewer_limits
 Array = np.ndarray
 
 
+# What the docstrings of both classes describe alike.
+VOTED = """
+random_state : int, RandomState instance or None
+    Seeds the learners, and the draws of rows where there are any.
+time_limit : float or None
+    Seconds after which no further round is begun; the first is always done.
+estimators_ : list of estimators
+    The learners.
+estimator_ : estimator
+    The learner that they are copies of.
+feature_importances_ : ndarray of shape (n_features,)
+    The mean over the learners, by their weights.
+generalization_ : Generalization
+    What the model will score on unseen rows, by boosting again without some rows.
+"""
+TRAINING = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Training data, of any kind that the learner takes. Never written to.
+y : array-like of shape (n_samples,)
+    Target values.
+sample_weight : array-like of shape (n_samples,)
+    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+"""
+
+
 @dataclass(frozen=True, eq=False)
 class Round:
     """What one round has added: a learner, the weight of its vote, and its error."""

@@ -13,10 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Labels, Unused, Whole
 from ...unseen import intervals_of, predict_set, predict_with_intervals, sets_of
-from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
-from .members import Bagging, decisions, log_probabilities, numbers, probabilities
+from ..trees import ROWS, DecisionTreeClassifier, DecisionTreeRegressor
+from .members import BAGGED, ROUTED, Bagging, decisions, log_probabilities, numbers, probabilities
 from .out_of_bag import EnsembleData, warn_if_unpredicted
 
 Array = np.ndarray
@@ -28,6 +29,7 @@ def _members_decide(ensemble: Any) -> bool:
     return hasattr(members[0], "decision_function")
 
 
+@described(BAGGED, FEATURES)
 class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     """Classification by the mean probabilities, or votes, of learners on random samples of rows.
 
@@ -35,47 +37,15 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     ----------
     estimator : estimator, default=None
         The learner, ours or scikit-learn's; None is a `DecisionTreeClassifier`.
-    n_estimators : int, default=10
-        How many members.
-    max_samples : int or float, default=None
-        How many rows are drawn for each member: a number, or a part of the total weight. None draws
-        as many as there are.
-    max_features : int or float, default=1.0
-        How many columns are drawn for each member: a number, or a part of all.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    bootstrap_features : bool, default=False
-        Whether columns are drawn with replacement.
-    oob_score : bool, default=False
-        Whether `oob_score_` and `oob_decision_function_` are computed with the fit;
-        `generalization_` has the score in any case.
-    warm_start : bool, default=False
-        Whether a fit adds members to those of the last one.
-    n_jobs : int, default=None
-        How many members are fitted side by side, by joblib.
-    random_state : int, RandomState or None, default=None
-        Seeds the draws, and the members.
-    verbose : int, default=0
-        Messages of joblib.
-    time_limit : float, default=None
-        Seconds after which no further member is begun; those that are done are kept.
 
     Attributes
     ----------
-    estimators_ : list of estimators
-        The members.
-    estimators_samples_, estimators_features_ : list of ndarray
-        The rows and the columns that each of them was given.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     oob_score_ : float
         The accuracy of rows predicted by the members that were not given them.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         The mean of their probabilities.
-    certificate_ : Certificate
-        Of kind "none": no objective is minimised.
-    generalization_ : Generalization
-        The score on unseen rows, out of bag, with its standard error.
 
     Notes
     -----
@@ -153,15 +123,9 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
                 return "estimators_ has a member with classes other than classes_"
         return super()._misfit()
 
+    @described(ROWS, ROUTED)
     def predict_proba(self, X, **params):
         """Mean probabilities of the members; shares of their votes where they have none.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        **params : dict
-            What is handed on to the learners, with scikit-learn's metadata routing.
 
         Returns
         -------
@@ -170,15 +134,9 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         """
         return self._mean_of_members(X, **params)
 
+    @described(ROWS, ROUTED)
     def predict_log_proba(self, X, **params):
         """Logarithms of the mean probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        **params : dict
-            What is handed on to the learners, with scikit-learn's metadata routing.
 
         Returns
         -------
@@ -191,15 +149,9 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         return reduce(np.logaddexp, said) - np.log(len(self.estimators_))
 
     @available_if(_members_decide)
+    @described(ROWS, ROUTED)
     def decision_function(self, X, **params):
         """Mean decision values of the members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        **params : dict
-            What is handed on to the learners, with scikit-learn's metadata routing.
 
         Returns
         -------
@@ -236,6 +188,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         return {"oob_score_": score, "oob_decision_function_": shares}
 
 
+@described(BAGGED, FEATURES)
 class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
     """Regression by the mean of learners on random samples of rows.
 
@@ -243,45 +196,13 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
     ----------
     estimator : estimator, default=None
         The learner, ours or scikit-learn's; None is a `DecisionTreeRegressor`.
-    n_estimators : int, default=10
-        How many members.
-    max_samples : int or float, default=None
-        How many rows are drawn for each member: a number, or a part of the total weight. None draws
-        as many as there are.
-    max_features : int or float, default=1.0
-        How many columns are drawn for each member: a number, or a part of all.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    bootstrap_features : bool, default=False
-        Whether columns are drawn with replacement.
-    oob_score : bool, default=False
-        Whether `oob_score_` and `oob_prediction_` are computed with the fit; `generalization_` has
-        the score in any case.
-    warm_start : bool, default=False
-        Whether a fit adds members to those of the last one.
-    n_jobs : int, default=None
-        How many members are fitted side by side, by joblib.
-    random_state : int, RandomState or None, default=None
-        Seeds the draws, and the members.
-    verbose : int, default=0
-        Messages of joblib.
-    time_limit : float, default=None
-        Seconds after which no further member is begun; those that are done are kept.
 
     Attributes
     ----------
-    estimators_ : list of estimators
-        The members.
-    estimators_samples_, estimators_features_ : list of ndarray
-        The rows and the columns that each of them was given.
     oob_score_ : float
         R² of rows predicted by the members that were not given them.
     oob_prediction_ : ndarray of shape (n_samples,)
         The mean of their predictions.
-    certificate_ : Certificate
-        Of kind "none": no objective is minimised.
-    generalization_ : Generalization
-        The score on unseen rows, out of bag, with its standard error.
 
     Notes
     -----
@@ -344,18 +265,9 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
     def _say(self) -> Callable:
         return numbers
 
+    @described(ROWS, ROUTED)
     def predict(self, X, *, interval=None, **params):
         """Mean predictions of the members, with intervals where they are asked for.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        interval : float, default=None
-            The share of new rows, such as 0.9, whose target is to be inside its interval; judged
-            out of bag. See `gapless.intervals` for what is promised.
-        **params : dict
-            What is handed on to the learners, with scikit-learn's metadata routing.
 
         Returns
         -------

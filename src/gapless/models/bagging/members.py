@@ -32,6 +32,46 @@ from .out_of_bag import EnsembleData
 
 Array = np.ndarray
 
+# What the docstrings of both classes and their methods describe alike.
+BAGGED = """
+n_estimators : int
+    How many members.
+max_samples : int, float or None
+    How many rows are drawn for each member: a number, or a part of the total weight. None draws as
+    many as there are.
+max_features : int or float
+    How many columns are drawn for each member: a number, or a part of all.
+bootstrap : bool
+    Whether rows are drawn with replacement.
+bootstrap_features : bool
+    Whether columns are drawn with replacement.
+oob_score : bool
+    Whether `oob_score_` and the predictions out of bag are computed with the fit;
+    `generalization_` has the score in any case.
+warm_start : bool
+    Whether a fit adds members to those of the last one.
+n_jobs : int or None
+    How many members are fitted side by side, by joblib.
+random_state : int, RandomState instance or None
+    Seeds the draws, and the members.
+verbose : int
+    Messages of joblib.
+time_limit : float or None
+    Seconds after which no further member is begun; those that are done are kept.
+estimators_ : list of estimators
+    The members.
+estimators_samples_, estimators_features_ : list of ndarray
+    The rows and the columns that each of them was given.
+certificate_ : Certificate
+    Of kind "none": no objective is minimised.
+generalization_ : Generalization
+    The score on unseen rows, out of bag, with its standard error.
+"""
+ROUTED = """
+**params : dict
+    What is handed on to the learners, with scikit-learn's metadata routing.
+"""
+
 # What a fit knows before its first member.
 PREPARED = (
     "_seeds",

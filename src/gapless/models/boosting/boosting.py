@@ -53,6 +53,32 @@ from .run import Drawing, Fitted, HeldOutRows, Judge, Run, add_rounds, boost, me
 
 Array = np.ndarray
 
+# What the docstrings of all gradient boosting describe alike.
+BOOSTED = """
+learning_rate : float
+    What the values of leaves are multiplied with; smaller ones need more rounds.
+warm_start : bool
+    Whether a fit goes on from the trees of the one before.
+max_bins : int
+    Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
+random_state : int, RandomState instance or None
+    Seeds which rows are held out or drawn, and which columns are drawn.
+time_limit : float or None
+    Seconds after which the rounds so far are kept.
+trees_ : list of lists of Tree
+    The trees of each round.
+start_ : ndarray
+    Scores before the first round, where they are constant.
+trace_ : BoostingTrace
+    Training and validation loss by rounds.
+loss_ : Loss
+    What was minimised.
+certificate_ : Certificate
+    What the training loss reached; no bound is known for sums of trees.
+generalization_ : Generalization
+    What the model will score on unseen rows, by boosting again without some rows.
+"""
+
 LARGEST_SEED = np.iinfo(np.int32).max
 
 

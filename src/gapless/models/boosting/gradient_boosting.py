@@ -20,11 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from ... import losses
 from ..._ground.about import Example, Examples
 from ..._ground.columns import read_new
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, FittedModel, Nothing, Unused, Word
 from ...losses import Loss
-from ..trees import DecisionTreeRegressor
+from ..trees import GROWN, ROWS, TRAINING, DecisionTreeRegressor
 from .as_sklearn import MeanLoss, Report
-from .boosting import GradientBoosting
+from .boosting import BOOSTED, GradientBoosting
 from .data import BoostingData
 from .losses import classification_loss, fitted_init, init_scores, regression_loss
 from .predictions import BoostedClassifier, BoostedRegressor
@@ -33,6 +34,43 @@ from .run import Drawing, Fitted, Run
 
 Array = np.ndarray
 
+# What the docstrings of both classes describe alike.
+PLAIN = """
+n_estimators : int
+    The number of rounds.
+subsample : float
+    The part of the rows that each round is given; below 1, losses out of bag are known.
+criterion : str
+    Has no effect, and is deprecated in scikit-learn.
+init : estimator, "zero" or None
+    What scores begin with: the predictions of an estimator, 0, or the best constant.
+verbose : int
+    With 1, losses are printed once in a while, with 2 after each round.
+validation_fraction : float
+    The part of the rows that is held out if `n_iter_no_change` is set.
+n_iter_no_change : int or None
+    Rounds end when the loss of held-out rows is not lower by `tol` than in one of so many before.
+tol : float
+    By how much the loss must fall for rounds to go on.
+ccp_alpha : float
+    The price of a leaf, by which trees are pruned.
+n_estimators_ : int
+    The number of rounds.
+estimators_ : ndarray of DecisionTreeRegressor
+    The trees as estimators, a row for each round.
+init_ : estimator, "zero" or None
+    What scores begin with; if None, with `start_`.
+train_score_ : ndarray of shape (n_estimators_,)
+    The loss of the training rows after each round (squared error and log loss: twice ours).
+oob_improvement_, oob_scores_ : ndarray of shape (n_estimators_,)
+    By how much each round lowered the loss of rows that it was not given, and that loss.
+oob_score_ : float
+    The last of them.
+feature_importances_ : ndarray of shape (n_features,)
+    How much the splits by each column have lowered squared errors.
+max_features_ : int
+    How many columns are tried for a split.
+"""
 ZERO, HUBER = "zero", "huber"
 NOT_DEPRECATED = "deprecated"
 # Parameters that each tree has too.
@@ -103,18 +141,14 @@ class PlainGradientBoosting(GradientBoosting):
         # A fit of `init` validates its own parameters.
         prefer_skip_nested_validation=False
     )
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None, monitor=None):
         """Boost.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data. NaN is a missing value. Columns of a table that hold categories or text
-            are taken as they are. Never written to.
         y : array-like of shape (n_samples,)
             Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
         monitor : callable, default=None
             Called after each round with its number, the model as it is then, and an empty dict; if
             it returns True, the fit ends.
@@ -324,6 +358,7 @@ def _count(wanted: float, rows: float, least: int) -> int:
     return max(least, math.ceil(wanted * rows))
 
 
+@described(PLAIN, BOOSTED, GROWN, FEATURES)
 class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
     """Gradient boosting of small trees for classification.
 
@@ -336,50 +371,6 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
     loss : str or Loss, default="log_loss"
         "log_loss", "exponential", the name of any loss of gapless for classes, or an instance, of
         one's own too.
-    learning_rate : float, default=0.1
-        What the values of leaves are multiplied with; smaller ones need more rounds.
-    n_estimators : int, default=100
-        The number of rounds.
-    subsample : float, default=1.0
-        The part of the rows that each round is given; below 1, losses out of bag are known.
-    criterion : str, default="deprecated"
-        Has no effect, and is deprecated in scikit-learn.
-    min_samples_split : int or float, default=2
-        Rows, or the part of all rows, that a node needs to be split.
-    min_samples_leaf : int or float, default=1
-        Rows, or the part of all rows, that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The part of the weight of all rows that a leaf needs.
-    max_depth : int or None, default=3
-        The largest number of questions on the way to a leaf.
-    min_impurity_decrease : float, default=0.0
-        By how much a split must lower the mean squared error, counted over all rows.
-    init : estimator, "zero" or None, default=None
-        What scores begin with: the predictions of an estimator, 0, or the best constant.
-    random_state : int, RandomState or None, default=None
-        For the rows that are held out or drawn and the columns that are drawn.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        How many columns are tried for a split, drawn for each node among those not constant there.
-    verbose : int, default=0
-        With 1, losses are printed once in a while, with 2 after each round.
-    max_leaf_nodes : int or None, default=None
-        The largest number of leaves of a tree.
-    warm_start : bool, default=False
-        Whether a fit goes on from the trees of the one before.
-    validation_fraction : float, default=0.1
-        The part of the rows that is held out if `n_iter_no_change` is set.
-    n_iter_no_change : int or None, default=None
-        Rounds end when the loss of held-out rows is not lower than in one of so many before,
-    tol : float, default=1e-4
-        by this much.
-    ccp_alpha : float, default=0.0
-        The price of a leaf, by which trees are pruned.
-    max_bins : int, default=255
-        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
-    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
-        Which columns are categories; by default those whose type in a table says so.
-    time_limit : float, default=None
-        Seconds after which the rounds so far are kept.
 
     Attributes
     ----------
@@ -387,38 +378,6 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
         The classes, in order.
     n_classes_ : int
         Their number.
-    n_estimators_ : int
-        The number of rounds.
-    estimators_ : ndarray of DecisionTreeRegressor
-        The trees, a row for each round.
-    trees_ : list of lists of Tree
-        The same as arrays.
-    init_ : estimator, "zero" or None
-        What scores begin with; if None, with `start_`.
-    start_ : ndarray
-        Scores before the first round, where they are constant.
-    trace_ : BoostingTrace
-        Training and validation loss by rounds.
-    train_score_ : ndarray of shape (n_estimators_,)
-        The loss of the training rows after each round (squared error and log loss: twice ours).
-    oob_improvement_, oob_scores_ : ndarray of shape (n_estimators_,)
-        By how much each round lowered the loss of rows that it was not given, and that loss.
-    oob_score_ : float
-        The last of them.
-    feature_importances_ : ndarray of shape (n_features,)
-        How much the splits by each column have lowered squared errors.
-    max_features_ : int
-        How many columns are tried for a split.
-    loss_ : Loss
-        What was minimised.
-    certificate_ : Certificate
-        What the training loss reached; no bound is known for sums of trees.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by boosting again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -507,13 +466,9 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
         """The number of classes."""
         return len(self.classes_)
 
+    @described(ROWS)
     def apply(self, X):
         """The leaf of each row in each tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -523,6 +478,7 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
         return self._leaves(X)
 
 
+@described(PLAIN, BOOSTED, GROWN, FEATURES)
 class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
     """Gradient boosting of small trees for regression.
 
@@ -534,87 +490,8 @@ class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
     loss : str or Loss, default="squared_error"
         "squared_error", "absolute_error", "huber", "quantile", the name of any loss of gapless for
         numbers, or an instance, of one's own too.
-    learning_rate : float, default=0.1
-        What the values of leaves are multiplied with; smaller ones need more rounds.
-    n_estimators : int, default=100
-        The number of rounds.
-    subsample : float, default=1.0
-        The part of the rows that each round is given; below 1, losses out of bag are known.
-    criterion : str, default="deprecated"
-        Has no effect, and is deprecated in scikit-learn.
-    min_samples_split : int or float, default=2
-        Rows, or the part of all rows, that a node needs to be split.
-    min_samples_leaf : int or float, default=1
-        Rows, or the part of all rows, that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The part of the weight of all rows that a leaf needs.
-    max_depth : int or None, default=3
-        The largest number of questions on the way to a leaf.
-    min_impurity_decrease : float, default=0.0
-        By how much a split must lower the mean squared error, counted over all rows.
-    init : estimator, "zero" or None, default=None
-        What scores begin with: the predictions of an estimator, 0, or the best constant.
-    random_state : int, RandomState or None, default=None
-        For the rows that are held out or drawn and the columns that are drawn.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        How many columns are tried for a split, drawn for each node among those not constant there.
     alpha : float, default=0.9
         The level of loss="quantile"; for loss="huber", the part of the errors that is small.
-    verbose : int, default=0
-        With 1, losses are printed once in a while, with 2 after each round.
-    max_leaf_nodes : int or None, default=None
-        The largest number of leaves of a tree.
-    warm_start : bool, default=False
-        Whether a fit goes on from the trees of the one before.
-    validation_fraction : float, default=0.1
-        The part of the rows that is held out if `n_iter_no_change` is set.
-    n_iter_no_change : int or None, default=None
-        Rounds end when the loss of held-out rows is not lower than in one of so many before,
-    tol : float, default=1e-4
-        by this much.
-    ccp_alpha : float, default=0.0
-        The price of a leaf, by which trees are pruned.
-    max_bins : int, default=255
-        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
-    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
-        Which columns are categories; by default those whose type in a table says so.
-    time_limit : float, default=None
-        Seconds after which the rounds so far are kept.
-
-    Attributes
-    ----------
-    n_estimators_ : int
-        The number of rounds.
-    estimators_ : ndarray of DecisionTreeRegressor
-        The trees, a row for each round.
-    trees_ : list of lists of Tree
-        The same as arrays.
-    init_ : estimator, "zero" or None
-        What scores begin with; if None, with `start_`.
-    start_ : ndarray
-        Scores before the first round, where they are constant.
-    trace_ : BoostingTrace
-        Training and validation loss by rounds.
-    train_score_ : ndarray of shape (n_estimators_,)
-        The loss of the training rows after each round (squared error and log loss: twice ours).
-    oob_improvement_, oob_scores_ : ndarray of shape (n_estimators_,)
-        By how much each round lowered the loss of rows that it was not given, and that loss.
-    oob_score_ : float
-        The last of them.
-    feature_importances_ : ndarray of shape (n_features,)
-        How much the splits by each column have lowered squared errors.
-    max_features_ : int
-        How many columns are tried for a split.
-    loss_ : Loss
-        What was minimised.
-    certificate_ : Certificate
-        What the training loss reached; no bound is known for sums of trees.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by boosting again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -712,13 +589,9 @@ class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
         rounds.loss = losses.Huber(max(delta, float(np.finfo(float).tiny)))
         rounds.evaluate()
 
+    @described(ROWS)
     def apply(self, X):
         """The leaf of each row in each tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

@@ -13,11 +13,13 @@ from sklearn.utils.validation import _check_monotonic_cst
 
 from ..._ground.about import Example, Examples
 from ..._ground.columns import Columns
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Unused
 from ...losses import Loss
 from ...unseen import CV
+from ..trees import GROWN, TRAINING
 from .as_sklearn import BinMapper, Predictor, Preprocessor
-from .boosting import GradientBoosting, Validation
+from .boosting import BOOSTED, GradientBoosting, Validation
 from .data import BoostingData
 from .losses import classification_loss, regression_loss
 from .predictions import BoostedClassifier, BoostedRegressor
@@ -27,6 +29,56 @@ from .run import Fitted, Run
 
 Array = np.ndarray
 
+# What the docstrings of both classes describe alike.
+HIST = """
+max_iter : int or "cv"
+    The number of rounds; "cv" chooses it by 5-fold cross-validation, at most 1,000, as the one with
+    the least mean loss of rows held out. Rows of one x are held out together.
+max_leaf_nodes : int or None
+    The largest number of leaves of a tree.
+min_samples_leaf : int
+    The fewest rows of a leaf; a row of weight s counts as ⌈s⌉ rows.
+l2_regularization : float
+    λ in the penalty ½λ Σ value² over the leaves of each tree.
+max_features : float
+    The share of the columns that are tried for a split, drawn for each node.
+categorical_features : "from_dtype", array-like or None
+    Which columns are categories: those of a table that hold categories or text; or a mask, numbers
+    or names of columns. In columns of numbers that are named here, those below 0 are missing
+    values.
+monotonic_cst : array-like, dict or None
+    For each column 1 if predictions must not fall with it, −1 if they must not rise.
+interaction_cst : {"pairwise", "no_interactions"}, sequence of groups or None
+    Columns that may meet on the way to a leaf.
+early_stopping : "auto" or bool
+    Whether rounds end when held-out rows are predicted no better; "auto" does so for more than
+    10,000 rows.
+scoring : str, callable or None
+    How rounds are judged: by the loss, or by any scorer of scikit-learn.
+validation_fraction : float, int or None
+    The part of the rows that is held out to judge rounds; None judges by the training rows.
+n_iter_no_change : int
+    Rounds end when none of so many is better by `tol` than the one before them.
+tol : float
+    By how much a round must be better for rounds to go on.
+verbose : int
+    Has no effect: long fits show a line of progress on a terminal.
+time_limit : float or None
+    Seconds after which the rounds so far are kept. Folds take at most three quarters of them.
+n_iter_ : int
+    The number of rounds.
+n_trees_per_iteration_ : int
+    Trees of a round.
+search_ : Search
+    With max_iter="cv", the score of unseen rows for each number of rounds, such as their loss with
+    its sign turned.
+train_score_, validation_score_ : ndarray
+    The scores by which rounds were judged, if they were; the larger the better.
+do_early_stopping_ : bool
+    Whether rounds could end early.
+is_categorical_ : ndarray of bool or None
+    Which columns are categories.
+"""
 AUTO = "auto"
 # early_stopping="auto" holds rows out if there are more than so many.
 MANY_ROWS = 10_000
@@ -75,6 +127,7 @@ class HistGradientBoosting(GradientBoosting):
     _takes_infinity: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
         """Boost.
 
@@ -85,8 +138,6 @@ class HistGradientBoosting(GradientBoosting):
             that hold categories or text are taken as they are. Never written to.
         y : array-like of shape (n_samples,)
             Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
         X_val, y_val, sample_weight_val : array-like, default=None
             Rows to judge rounds by, in place of a part of the training rows.
 
@@ -325,6 +376,7 @@ def _checked(interaction_cst: Any, d: int) -> list[set[int]]:
     return [{int(j) for j in group} for group in groups]
 
 
+@described(HIST, BOOSTED, GROWN, FEATURES)
 class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     """Gradient boosting of trees for classification, on binned columns.
 
@@ -337,88 +389,18 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
         "log_loss", the name of any loss of gapless for classes, or an instance, of one's own too.
         Losses with kinks, such as "hinge", are boosted by their gradient, with the best constant in
         each leaf, and have no probabilities.
-    learning_rate : float, default=0.1
-        What the values of leaves are multiplied with; smaller ones need more rounds.
-    max_iter : int or "cv", default=100
-        The number of rounds; "cv" chooses it by 5-fold cross-validation, at most 1,000, as the one
-        with the least mean loss of rows held out. Rows of one x are held out together.
-    max_leaf_nodes : int or None, default=31
-        The largest number of leaves of a tree.
-    max_depth : int or None, default=None
-        The largest number of questions on the way to a leaf.
-    min_samples_leaf : int, default=20
-        Rows that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
-    l2_regularization : float, default=0
-        λ in the penalty ½λ Σ value² over the leaves of each tree.
-    max_features : float, default=1.0
-        The share of the columns that are tried for a split, drawn for each node.
-    max_bins : int, default=255
-        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
-    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
-        Which columns are categories; by default those whose type in a table says so. In columns of
-        numbers that are named here, those below 0 are missing values.
-    monotonic_cst : array-like or dict, default=None
-        For each column 1 if predictions must not fall with it, −1 if they must not rise.
-    interaction_cst : {"pairwise", "no_interactions"} or sequence of groups, default=None
-        Columns that may meet on the way to a leaf.
-    warm_start : bool, default=False
-        Whether a fit goes on from the trees of the one before.
-    early_stopping : "auto" or bool, default="auto"
-        Whether rounds end when held-out rows are predicted no better; "auto" does so for more than
-        10,000 rows.
     scoring : str, callable or None, default="loss"
         How rounds are judged: by the loss, or by any scorer of scikit-learn. With max_iter="cv" by
         the loss or by "neg_brier_score", the squared error of probabilities with its sign turned:
         log loss is least after few rounds, where trees are large and soon too sure of themselves,
         while decisions still get better.
-    validation_fraction : float, int or None, default=0.1
-        The part of the rows that is held out to judge rounds; None judges by the training rows.
-    n_iter_no_change : int, default=10
-        Rounds end when none of so many is better than the one before them,
-    tol : float, default=1e-7
-        by this much.
-    verbose : int, default=0
-        Has no effect: long fits show a line of progress on a terminal.
-    random_state : int, RandomState or None, default=None
-        For the rows that are held out and the columns that are drawn.
     class_weight : dict or "balanced", default=None
         What the weights of rows are multiplied with, by class.
-    time_limit : float, default=None
-        Seconds after which the rounds so far are kept. Folds take at most three quarters of them.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, in order.
-    n_iter_ : int
-        The number of rounds.
-    n_trees_per_iteration_ : int
-        Trees of a round.
-    trees_ : list of lists of Tree
-        The trees of each round.
-    start_ : ndarray
-        Scores before the first round: the best constant.
-    trace_ : BoostingTrace
-        Training and validation loss by rounds.
-    search_ : Search
-        With max_iter="cv", the score of unseen rows for each number of rounds, such as their loss
-        with its sign turned.
-    train_score_, validation_score_ : ndarray
-        The scores by which rounds were judged, if they were; the larger the better.
-    do_early_stopping_ : bool
-        Whether rounds could end early.
-    is_categorical_ : ndarray of bool or None
-        Which columns are categories.
-    loss_ : Loss
-        What was minimised.
-    certificate_ : Certificate
-        What the training loss reached; no bound is known for sums of trees.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by boosting again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -502,6 +484,7 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
         return classification_loss(self.loss, len(outputs.classes[0]))
 
 
+@described(HIST, BOOSTED, GROWN, FEATURES)
 class HistGradientBoostingRegressor(BoostedRegressor, HistGradientBoosting):
     """Gradient boosting of trees for regression, on binned columns.
 
@@ -516,80 +499,6 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistGradientBoosting):
         their gradient, with the best constant in each leaf.
     quantile : float, default=None
         The level of loss="quantile", from 0 to 1.
-    learning_rate : float, default=0.1
-        What the values of leaves are multiplied with; smaller ones need more rounds.
-    max_iter : int or "cv", default=100
-        The number of rounds; "cv" chooses it by 5-fold cross-validation, at most 1,000, as the one
-        with the least mean loss of rows held out. Rows of one x are held out together.
-    max_leaf_nodes : int or None, default=31
-        The largest number of leaves of a tree.
-    max_depth : int or None, default=None
-        The largest number of questions on the way to a leaf.
-    min_samples_leaf : int, default=20
-        Rows that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
-    l2_regularization : float, default=0
-        λ in the penalty ½λ Σ value² over the leaves of each tree.
-    max_features : float, default=1.0
-        The share of the columns that are tried for a split, drawn for each node.
-    max_bins : int, default=255
-        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
-    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
-        Which columns are categories; by default those whose type in a table says so. In columns of
-        numbers that are named here, those below 0 are missing values.
-    monotonic_cst : array-like or dict, default=None
-        For each column 1 if predictions must not fall with it, −1 if they must not rise.
-    interaction_cst : {"pairwise", "no_interactions"} or sequence of groups, default=None
-        Columns that may meet on the way to a leaf.
-    warm_start : bool, default=False
-        Whether a fit goes on from the trees of the one before.
-    early_stopping : "auto" or bool, default="auto"
-        Whether rounds end when held-out rows are predicted no better; "auto" does so for more than
-        10,000 rows.
-    scoring : str, callable or None, default="loss"
-        How rounds are judged: by the loss, or by any scorer of scikit-learn.
-    validation_fraction : float, int or None, default=0.1
-        The part of the rows that is held out to judge rounds; None judges by the training rows.
-    n_iter_no_change : int, default=10
-        Rounds end when none of so many is better than the one before them,
-    tol : float, default=1e-7
-        by this much.
-    verbose : int, default=0
-        Has no effect: long fits show a line of progress on a terminal.
-    random_state : int, RandomState or None, default=None
-        For the rows that are held out and the columns that are drawn.
-    time_limit : float, default=None
-        Seconds after which the rounds so far are kept. Folds take at most three quarters of them.
-
-    Attributes
-    ----------
-    n_iter_ : int
-        The number of rounds.
-    n_trees_per_iteration_ : int
-        Trees of a round.
-    trees_ : list of lists of Tree
-        The trees of each round.
-    start_ : ndarray
-        Scores before the first round: the best constant.
-    trace_ : BoostingTrace
-        Training and validation loss by rounds.
-    search_ : Search
-        With max_iter="cv", the loss of unseen rows with its sign turned, for each number of rounds.
-    train_score_, validation_score_ : ndarray
-        The scores by which rounds were judged, if they were; the larger the better.
-    do_early_stopping_ : bool
-        Whether rounds could end early.
-    is_categorical_ : ndarray of bool or None
-        Which columns are categories.
-    loss_ : Loss
-        What was minimised.
-    certificate_ : Certificate
-        What the training loss reached; no bound is known for sums of trees.
-    generalization_ : Generalization
-        What the model will score on unseen rows, by boosting again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

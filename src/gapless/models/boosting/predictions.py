@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..._ground.docstrings import described
 from ...unseen import (
     Calibration,
     Intervals,
@@ -22,6 +23,7 @@ from ...unseen import (
     predict_with_intervals,
     sets_of,
 )
+from ..trees import ROWS
 
 Array = np.ndarray
 
@@ -29,16 +31,9 @@ Array = np.ndarray
 class BoostedRegressor(RegressorMixin):
     """Numbers from one score, at the end or after each round."""
 
+    @described(ROWS)
     def predict(self, X, *, interval=None):
         """Predict targets, with intervals where they are asked for.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
-        interval : float, default=None
-            The share of new rows, such as 0.9, whose target is to be inside its interval. See
-            `gapless.intervals` for what is promised; the first call fits ten times again.
 
         Returns
         -------
@@ -49,13 +44,9 @@ class BoostedRegressor(RegressorMixin):
             return predict_with_intervals(self, X, interval)
         return self._respond(self._raw_predict(X))[:, 0]
 
+    @described(ROWS)
     def staged_predict(self, X) -> Iterator[Array]:
         """Predict targets after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
 
         Yields
         ------
@@ -84,13 +75,9 @@ class BoostedClassifier(ClassifierMixin):
 
     predict_set = predict_set
 
+    @described(ROWS)
     def predict(self, X):
         """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
 
         Returns
         -------
@@ -99,13 +86,9 @@ class BoostedClassifier(ClassifierMixin):
         """
         return self._classes(self._raw_predict(X))
 
+    @described(ROWS)
     def staged_predict(self, X) -> Iterator[Array]:
         """Predict classes after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
 
         Yields
         ------
@@ -116,13 +99,9 @@ class BoostedClassifier(ClassifierMixin):
             yield self._classes(z)
 
     @available_if(_has_probabilities)
+    @described(ROWS)
     def predict_proba(self, X):
         """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -132,13 +111,9 @@ class BoostedClassifier(ClassifierMixin):
         return self._probabilities(self._raw_predict(X))
 
     @available_if(_has_probabilities)
+    @described(ROWS)
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -148,13 +123,9 @@ class BoostedClassifier(ClassifierMixin):
         return self._log_probabilities(self._raw_predict(X))
 
     @available_if(_has_probabilities)
+    @described(ROWS)
     def staged_predict_proba(self, X) -> Iterator[Array]:
         """Probabilities of the classes after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Yields
         ------
@@ -164,13 +135,9 @@ class BoostedClassifier(ClassifierMixin):
         for z in self._staged_raw(X):
             yield self._probabilities(z)
 
+    @described(ROWS)
     def decision_function(self, X):
         """Scores: of the second class, or of each of several.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -182,13 +149,9 @@ class BoostedClassifier(ClassifierMixin):
         """
         return self._decisions(self._raw_predict(X))
 
+    @described(ROWS)
     def staged_decision_function(self, X) -> Iterator[Array]:
         """Scores after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Yields
         ------

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOpt
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import Columns, encoded, for_prediction, read_features, read_new
+from ..._ground.docstrings import described
 from ..._ground.interrupt import time_limit
 from ..._ground.progress import watch, with_callbacks
 from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Unused, Value, Whole
@@ -31,6 +32,8 @@ from ...unseen import Generalization, as_numbers, draw_rows, take_over
 from ..bagging import Ensemble, EnsembleData, fingerprint
 from ..trees import (
     OLD_NAME,
+    ROWS,
+    TRAINING,
     CompactTrees,
     DecisionTree,
     DecisionTreeClassifier,
@@ -63,6 +66,63 @@ from .out_of_bag import (
 
 Array = np.ndarray
 
+# What the docstrings of all forests, or of those of one task, describe alike.
+FOREST = """
+n_estimators : int
+    How many trees.
+min_samples_leaf : int, float or "oob"
+    The fewest rows of a leaf; a float is a part of all rows. "oob" chooses 10, 3 or 1 by the rows
+    that the first 20 trees have not drawn, in about one and a half times the time; it needs
+    bootstrap=True.
+bootstrap : bool
+    Whether each tree has rows drawn with replacement, or all of them.
+oob_score : bool or callable
+    Whether `oob_score_` is computed with the fit, by a function of targets and predictions if one
+    is given; `generalization_` has the score in any case.
+n_jobs : int or None
+    How many threads; None leaves it to the environment. The forest is the same for any.
+random_state : int, RandomState instance or None
+    Seeds draws and trees.
+verbose : int
+    Has no effect; progress is shown on a terminal when a fit is long.
+warm_start : bool
+    Whether a fit adds trees to those of the last one.
+class_weight : dict, list of dict, "balanced", "balanced_subsample" or None
+    Weights of the classes; "balanced" gives all classes the same weight, and "balanced_subsample"
+    does so in every draw.
+ccp_alpha : float
+    The price of a leaf, by which each tree is pruned.
+max_samples : int, float or None
+    How many rows are drawn for each tree: a number, or a part of the total weight; None draws as
+    many as there are.
+max_bins : int, "auto" or None
+    At most so many bins for the values of a column, at quantiles; None tries every threshold.
+    "auto" takes 255 bins from 20,000 rows on, where forests are as good and sooner grown.
+time_limit : float or None
+    Seconds after which the trees grown so far are kept.
+estimators_ : list of DecisionTreeClassifier or DecisionTreeRegressor
+    The trees, made into estimators when asked for.
+trees_ : sequence of Tree
+    The trees as arrays, each made when it is asked for; eight bytes a node are kept.
+min_samples_leaf_ : int
+    The chosen size, with min_samples_leaf="oob"; 1 where no row was out of bag.
+search_ : Search
+    What was tried, with min_samples_leaf="oob": `search_.plot()` draws it.
+feature_importances_ : ndarray of shape (n_features,)
+    What the splits of each feature take from the impurity, as parts of 1.
+certificate_ : Certificate
+    Of kind "none": no objective is minimised.
+generalization_ : Generalization
+    The score on unseen rows, out of bag where there is a bootstrap, with its standard error.
+"""
+FOR_CLASSES = """
+oob_score_, oob_decision_function_ : float and ndarray of shape (n_samples, n_classes)
+    Accuracy and class shares of rows by the trees that did not draw them.
+"""
+FOR_NUMBERS = """
+oob_score_, oob_prediction_ : float and ndarray of shape (n_samples,)
+    R² and predictions of rows by the trees that did not draw them.
+"""
 # From so many rows on, max_bins="auto" cuts columns into bins: measured on 100,000 rows of covtype,
 # the forest is as good (0.930) and sooner grown (3.3 s in place of 3.5 s).
 MANY_ROWS, BINS = 20_000, 255
@@ -133,16 +193,12 @@ class Forest(Ensemble, BaseEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Grow the forest.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data. NaN is a missing value. Columns of a table that hold categories, text or
-            booleans are taken as they are. Never written to.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target values.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0: how often a row is drawn is in proportion. Weight 2 means the row twice,
             weight 0 means the row is not there.
@@ -475,13 +531,9 @@ class Forest(Ensemble, BaseEstimator):
         mean = np.mean(each, axis=0)
         return mean / max(mean.sum(), np.finfo(float).tiny)
 
+    @described(ROWS)
     def apply(self, X):
         """The leaf that each row ends up in, for each tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -492,13 +544,9 @@ class Forest(Ensemble, BaseEstimator):
         with self._threads():
             return self._packed.apply(F)
 
+    @described(ROWS)
     def decision_path(self, X):
         """Which nodes of all trees each row comes through.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -524,13 +572,12 @@ class Forest(Ensemble, BaseEstimator):
         state = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_known_leaves"}
 
+    @described(ROWS)
     def proximity(self, X, Y=None):
         """How near rows are to each other: the part of the trees in which they share a leaf.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
         Y : like X, default=None
             Other rows; None compares X with itself.
 

@@ -110,8 +110,6 @@ def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
 
     Parameters
     ----------
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Rows to predict.
     quantiles : array-like of float, default=(0.05, 0.5, 0.95)
         Levels between 0 and 1.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from .compact import STATISTICS, CompactTrees
     from .decision_tree import DecisionTree
+    from .descriptions import CLASSES, GROWN, NUMBERS, ROWS, TRAINING
     from .growing import Options, Targets, TreeData, grow, grow_forest
     from .multiway import LEAF, MultiwayTree
     from .multiway_classifiers import C45Classifier, ID3Classifier

@@ -10,14 +10,23 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Hidden, StrOptions
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
 from .decision_tree import FROM_DTYPE, DecisionTree
+from .descriptions import CART, CLASSES, GROWN, NUMBERS, PRUNED
 from .growing import TreeData
-from .tree_model import PESSIMISTIC, PRE, REDUCED, TreeClassifierMixin, TreeRegressorMixin
+from .tree_model import (
+    PESSIMISTIC,
+    PRE,
+    REDUCED,
+    TreeClassifierMixin,
+    TreeRegressorMixin,
+)
 
 OLD_NAME = "friedman_mse"
 
 
+@described(CART, GROWN, PRUNED, CLASSES, FEATURES)
 class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):
     """A decision tree whose leaves predict classes (CART).
 
@@ -27,88 +36,16 @@ class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree)
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "log_loss", "gain_ratio"}, default="gini"
-        The impurity: Gini's, or the entropy in bits; "gain_ratio" divides what a split gains in
-        entropy by the information of its branches, among columns of at least average gain.
-    splitter : {"best", "random"}, default="best"
-        Whether all thresholds of a column are tried, or one that is drawn.
-    max_depth : int, default=None
-        The largest number of questions.
-    min_samples_split : int or float, default=2
-        The fewest rows of a node that is split; a float is a part of all rows.
-    min_samples_leaf : int or float, default=1
-        The fewest rows of a leaf. A row of weight s counts as ⌈s⌉ rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The least weight of a leaf, as a part of all.
-    max_features : int, float or {"sqrt", "log2"}, default=None
-        How many columns are tried for a split, drawn among those that vary in the node; a float is
-        a part of all columns.
-    random_state : int, RandomState instance or None, default=None
-        Seed of what is drawn. With splitter="best" and all features nothing is: ties go to the
-        first column and the lowest threshold.
-    max_leaf_nodes : int, default=None
-        The largest number of leaves; the split that gains most comes first.
-    min_impurity_decrease : float, default=0.0
-        What a split must gain, as a part of the weight of all rows.
     class_weight : dict, list of dict or "balanced", default=None
         What the weights of rows are multiplied with, by class; a list for several outputs.
-    ccp_alpha : float or "cv", default=0.0
-        The price α of a leaf; "cv" chooses it by 5-fold cross-validation over the whole nested
-        sequence of subtrees.
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1 where the probability of the second class may only rise with a feature, −1 where it may
         only fall, 0 elsewhere; two classes only.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns are categories: those of a table that hold categories, text or booleans; or a
-        mask, numbers or names of columns. Any number of levels; for two classes the best of all
-        subsets is found.
-    max_bins : int, default=None
-        At most so many bins for the values of a column, at quantiles; None tries every threshold.
-        For large data 255 is about as good and faster.
-    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default=None
-        Another way to prune: keep a split where it lowers the error on validation rows at once
-        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an
-        upper bound of the error, from the training rows themselves ("pessimistic", as in C4.5).
-    validation_fraction : float, default=0.2
-        The part of the distinct rows that is set aside for the first two, unless `fit` is given
-        X_val and y_val.
-    select : {"min", "1se"}, default="min"
-        With ccp_alpha="cv", the best price, or the highest one within one standard error.
-    time_limit : float, default=None
-        Seconds after which the deepest tree that is complete is kept.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        Arrays of nodes, under scikit-learn's names.
-    classes_ : ndarray of shape (n_classes,) or list of them
-        The classes of each output.
-    n_classes_ : int or ndarray of int
-        How many there are.
-    n_outputs_ : int
-        The number of outputs.
-    max_features_ : int
-        How many columns are tried for a split.
-    feature_importances_ : ndarray of shape (n_features,)
-        What the splits of each feature take from the impurity, as parts of 1.
-    prune_trace_ : PruneTrace
-        Every decision of the pruning, where there was any: node, cost with its split, cost as leaf.
-    ccp_alpha_ : float
-        The price that was chosen, with ccp_alpha="cv".
-    search_ : Search
-        The prices that were tried, and their scores on unseen rows.
-    certificate_ : Certificate
-        That no subtree has a lower cost.
-    generalization_ : Generalization
-        What the tree will score on unseen rows, by growing it again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
     Growing costs about n·d·depth. Missing values (NaN) go to the side where the split gains more.
+    A category may have any number of levels; for two classes the best of all subsets goes left.
     The best tree of all cannot be found in reasonable time; what is certified is the pruning.
     `to_text()`, `rules()`, `path_of(x)` and `gapless.plots.tree(model)` show the tree.
 
@@ -201,6 +138,7 @@ def class_attributes(data: TreeData) -> dict[str, Any]:
     return {"classes_": classes, "n_classes_": np.array([len(own) for own in classes])}
 
 
+@described(CART, GROWN, PRUNED, NUMBERS, FEATURES)
 class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
     """A tree of questions whose leaves predict numbers (CART).
 
@@ -210,82 +148,16 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
-        The loss: squared error (leaves predict means), absolute error (medians), or half the
-        Poisson deviance (means of targets ≥ 0). "friedman_mse" is scikit-learn's old name for the
-        squared error.
-    splitter : {"best", "random"}, default="best"
-        Whether all thresholds of a column are tried, or one that is drawn.
-    max_depth : int, default=None
-        The largest number of questions.
-    min_samples_split : int or float, default=2
-        The fewest rows of a node that is split; a float is a part of all rows.
-    min_samples_leaf : int or float, default=1
-        The fewest rows of a leaf. A row of weight s counts as ⌈s⌉ rows.
-    min_weight_fraction_leaf : float, default=0.0
-        The least weight of a leaf, as a part of all.
-    max_features : int, float or {"sqrt", "log2"}, default=None
-        How many columns are tried for a split, drawn among those that vary in the node; a float is
-        a part of all columns.
-    random_state : int, RandomState instance or None, default=None
-        Seed of what is drawn. With splitter="best" and all features nothing is: ties go to the
-        first column and the lowest threshold.
-    max_leaf_nodes : int, default=None
-        The largest number of leaves; the split that gains most comes first.
-    min_impurity_decrease : float, default=0.0
-        What a split must gain, as a part of the weight of all rows.
-    ccp_alpha : float or "cv", default=0.0
-        The price α of a leaf; "cv" chooses it by 5-fold cross-validation over the whole nested
-        sequence of subtrees.
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1 where predictions may only rise with a feature, −1 where they may only fall, 0 elsewhere.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns are categories: those of a table that hold categories, text or booleans; or a
-        mask, numbers or names of columns. Any number of levels; the best of all subsets is found.
-    max_bins : int, default=None
-        At most so many bins for the values of a column, at quantiles; None tries every threshold.
-        For large data 255 is about as good and faster.
     prune : {"pre_pruning", "reduced_error"}, default=None
         Another way to prune: keep a split where it lowers the squared error on validation rows at
         once ("pre_pruning"), or with all that is below it ("reduced_error").
-    validation_fraction : float, default=0.2
-        The part of the distinct rows that is set aside for it, unless `fit` is given X_val and
-        y_val.
-    select : {"min", "1se"}, default="min"
-        With ccp_alpha="cv", the best price, or the highest one within one standard error.
-    time_limit : float, default=None
-        Seconds after which the deepest tree that is complete is kept.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        Arrays of nodes, under scikit-learn's names.
-    n_outputs_ : int
-        The number of outputs.
-    max_features_ : int
-        How many columns are tried for a split.
-    feature_importances_ : ndarray of shape (n_features,)
-        What the splits of each feature take from the impurity, as parts of 1.
-    prune_trace_ : PruneTrace
-        Every decision of the pruning, where there was any: node, cost with its split, cost as leaf.
-    ccp_alpha_ : float
-        The price that was chosen, with ccp_alpha="cv".
-    search_ : Search
-        The prices that were tried, and their scores on unseen rows.
-    certificate_ : Certificate
-        That no subtree has a lower cost.
-    generalization_ : Generalization
-        What the tree will score on unseen rows, by growing it again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
     Growing costs about n·d·depth, for absolute errors a factor log n more. Missing values (NaN) go
-    to the side where the split gains more. Predictions are constant in each leaf, so a tree never
-    goes beyond the targets it has seen.
+    to the side where the split gains more, and of the levels of a category, however many there are,
+    the best of all subsets goes left. Predictions are constant in each leaf, so a tree never goes
+    beyond the targets it has seen.
 
     References
     ----------

@@ -20,12 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Formula, chosen
 from ..._ground.columns import Columns, encoded, read_features, read_new
+from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Unused, Value
 from ..._ground.validation import read_outputs
 from ...certificates import Certificate
 from ...unseen import CV
+from .descriptions import ROWS, TRAINING
 from .growing import NO_LIMIT, Grown, Options, Rows, TreeData, grow_on, grown_in_time
 from .judging import RISKS, as_bound, certificate, judge
 from .outline import outline_of_binary
@@ -113,6 +115,7 @@ class DecisionTree(TreeModel):
     select: str
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(
         self,
         X,
@@ -125,22 +128,6 @@ class DecisionTree(TreeModel):
         sample_weight_val=None,
     ):
         """Grow a tree, and prune it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data. NaN is a missing value. Columns of a table that hold categories, text or
-            booleans are taken as they are. Never written to.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-        check_input : bool, default=True
-            Has no effect; it is here for callers of scikit-learn.
-        X_val, y_val, sample_weight_val : array-like, default=None
-            Rows by which `prune="pre_pruning"` and `"reduced_error"` judge a split; if None, a part
-            of the training rows is set aside for it. `gapless.certify(model, X_val, y_val)` then
-            takes these rows.
 
         Returns
         -------
@@ -341,17 +328,9 @@ class DecisionTree(TreeModel):
             errors = pessimistic_errors(errors, node_weights(tree, rows.F, rows.weights))
         return errors / float(rows.weights.sum())
 
+    @described(TRAINING)
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
         """The nested sequence of subtrees that minimise R(T) + α·leaves for some α ≥ 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0.
 
         Returns
         -------
@@ -405,15 +384,9 @@ class DecisionTree(TreeModel):
         """The classes of each output, None for numbers."""
         return None
 
+    @described(ROWS)
     def decision_path(self, X, check_input=True):
         """Which nodes each row comes through.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        check_input : bool, default=True
-            Has no effect; it is here for callers of scikit-learn.
 
         Returns
         -------

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..._ground.about import Example, Examples
 from ..._ground.columns import Columns, bins_of, edges_of, encoded, read_features, read_new
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Each, Labels, Nothing, Numbers, Unused, Value, Whole
 from ..._ground.validation import read_outputs, readable_target
 from ...certificates import Certificate
 from .cart import class_attributes
 from .decision_tree import FROM_DTYPE
+from .descriptions import CLASSES, GROWN, PRUNED, TRAINING
 from .growing import NO_LIMIT, Grown, TreeData, grown_in_time
 from .judging import Judgement, certificate
 from .multiway import MultiwayTree, Rule, grow
@@ -53,22 +55,14 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
         """Grow a tree, and prune it.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data. NaN is a missing value. Columns of a table that hold categories, text or
-            booleans are taken as they are. Never written to.
         y : array-like of shape (n_samples,)
             Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-        X_val, y_val, sample_weight_val : array-like, default=None
-            Rows by which `prune="pre_pruning"` and `"reduced_error"` judge a split; if None, a part
-            of the training rows is set aside for it. `gapless.certify(model, X_val, y_val)` then
-            takes these rows.
 
         Returns
         -------
@@ -219,6 +213,7 @@ def _level_counts(data: TreeData) -> list[int | None]:
     return counts
 
 
+@described(PRUNED, GROWN, CLASSES, FEATURES)
 class ID3Classifier(MultiwayClassifier):
     """ID3: a branch for every category of the attribute that gains most information.
 
@@ -228,44 +223,18 @@ class ID3Classifier(MultiwayClassifier):
 
     Parameters
     ----------
-    max_depth : int, default=None
-        The largest number of questions.
     max_bins : int, default=5
         ID3 knows categories alone: a column of numbers becomes one, with a category for each value
         if there are no more than this, and else with so many bins at quantiles.
-    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default=None
-        How the tree is pruned: keep a split where it lowers the error on validation rows at once
-        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an upper
-        limit of the error, from the training rows themselves ("pessimistic"). None does not prune.
-    validation_fraction : float, default=0.2
-        The part of the distinct rows that is set aside for the first two, unless `fit` is given
-        X_val and y_val.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns are categories: those of a table that hold categories, text or booleans; or a
-        mask, numbers or names of columns.
-    time_limit : float, default=None
-        Seconds after which the deepest tree that is complete is kept.
 
     Attributes
     ----------
     tree_ : MultiwayTree
         The nodes, with the gain of each question in bits.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    n_classes_ : int
-        How many there are.
     bin_edges_ : list of (ndarray or None)
         Where the numbers of each column are cut; None for categories.
-    prune_trace_ : PruneTrace
-        Every decision of the pruning, where there was any: node, error with its split and as leaf.
     certificate_ : Certificate
         That no subtree has a lower cost: entropy, or the errors that it was pruned by.
-    generalization_ : Generalization
-        What the tree will score on unseen rows, by growing it again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -321,6 +290,7 @@ class ID3Classifier(MultiwayClassifier):
         ]
 
 
+@described(PRUNED, GROWN, CLASSES, FEATURES)
 class C45Classifier(MultiwayClassifier):
     """C4.5: gain ratio, thresholds for numbers, missing values in parts, pessimistic pruning.
 
@@ -334,41 +304,15 @@ class C45Classifier(MultiwayClassifier):
         Where the upper limit of error rates is taken, 0 to 1; smaller values prune more.
     min_samples_leaf : float, default=2
         At least two branches must have so much weight.
-    max_depth : int, default=None
-        The largest number of questions.
-    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default="pessimistic"
-        How the tree is pruned: keep a split where it lowers the error on validation rows at once
-        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an upper
-        limit of the error, from the training rows themselves ("pessimistic"). None does not prune.
-    validation_fraction : float, default=0.2
-        The part of the distinct rows that is set aside for the first two, unless `fit` is given
-        X_val and y_val.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns are categories: those of a table that hold categories, text or booleans; or a
-        mask, numbers or names of columns.
-    time_limit : float, default=None
-        Seconds after which the deepest tree that is complete is kept.
 
     Attributes
     ----------
     tree_ : MultiwayTree
         The nodes, with the gain and the gain ratio of each question.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    n_classes_ : int
-        How many there are.
     bin_edges_ : list of None
         C4.5 cuts no numbers into bins.
-    prune_trace_ : PruneTrace
-        Every decision of the pruning: node, error with its split and as a leaf.
     certificate_ : Certificate
         That no subtree has a lower cost: the errors that it was pruned by, or the entropy.
-    generalization_ : Generalization
-        What the tree will score on unseen rows, by growing it again without some rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

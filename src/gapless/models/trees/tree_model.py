@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import Columns, for_prediction, read_new
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.interrupt import limit_name
 from ..._ground.progress import CallbackSupport
 from ..._ground.stored import INPUT, Declaration, Unused, Value, Whole
@@ -37,6 +38,7 @@ from ...unseen import (
     sets_of,
     take_over,
 )
+from .descriptions import ROWS
 from .growing import Grown, Rows, TreeData
 from .judging import Judgement, certificate
 from .outline import Features, Outline, Rules
@@ -218,15 +220,9 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         check_is_fitted(self)
         return self._leaf_values(self.tree_, self._read_rows(X))
 
+    @described(ROWS)
     def apply(self, X, check_input=True):
         """The leaf that each row ends up in.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        check_input : bool, default=True
-            Has no effect; it is here for callers of scikit-learn.
 
         Returns
         -------
@@ -420,15 +416,9 @@ class TreeClassifierMixin:
     predict_set = predict_set
     _sets = sets_of
 
+    @described(ROWS)
     def predict(self, X, check_input=True):
         """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-        check_input : bool, default=True
-            Has no effect; it is here for callers of scikit-learn.
 
         Returns
         -------
@@ -441,15 +431,9 @@ class TreeClassifierMixin:
         chosen = [c.take(np.argmax(p, axis=1)) for c, p in zip(self.classes_, shares)]
         return np.stack(chosen, axis=1).astype(self.classes_[0].dtype)
 
+    @described(ROWS)
     def predict_proba(self, X, check_input=True):
         """Shares of the classes in the leaf of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        check_input : bool, default=True
-            Has no effect; it is here for callers of scikit-learn.
 
         Returns
         -------
@@ -459,13 +443,9 @@ class TreeClassifierMixin:
         shares = self._by_output(self._scores(X))
         return shares[0] if self.n_outputs_ == 1 else shares
 
+    @described(ROWS)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -489,19 +469,9 @@ class TreeRegressorMixin:
     _scores: Callable[[Any], Array]
     _intervals = intervals_of
 
+    @described(ROWS)
     def predict(self, X, check_input=True, *, interval=None):
         """Predict targets, with intervals where they are asked for.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
-        check_input : bool, default=True
-            Has no effect; it is here for callers of scikit-learn.
-        interval : float, default=None
-            The share of new rows, such as 0.9, whose target is to be inside its interval. See
-            `gapless.intervals` for what is promised. Forests judge it out of bag; for others the
-            first call fits ten times again.
 
         Returns
         -------
