@@ -157,7 +157,7 @@ def test_predictions_for_a_table_bring_no_model_but_its_own(tmp_path):
     loaded = modules_after(f"from gapless.cli.__main__ import main; assert not main({words})")
     # The spread of its errors is learnt by boosted trees.
     assert estimators_of(loaded) == {"linear", "boosting", "trees"}
-    others = {"gapless.models.linear.logistic", "gapless.models.forests.random_forest", *LARGE}
+    others = {"gapless.models.linear.logistic", "gapless.models.forests.random_forests", *LARGE}
     assert others & loaded == set()
 
 

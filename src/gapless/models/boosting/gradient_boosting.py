@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ... import losses
@@ -23,7 +23,7 @@ from ..._ground.columns import read_new
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, FittedModel, Nothing, Unused, Word
 from ...losses import Loss
-from ..trees import GROWN, ROWS, TRAINING, DecisionTreeRegressor
+from ..trees import GROWN, ROWS, TRAINING, DecisionTreeRegressor, constraints_of_trees
 from .as_sklearn import MeanLoss, Report
 from .boosting import BOOSTED, GradientBoosting
 from .data import BoostingData
@@ -98,6 +98,18 @@ class PlainGradientBoosting(GradientBoosting):
         "_out_of_bag": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
+        **constraints_of_trees(
+            "min_samples_split",
+            "min_samples_leaf",
+            "min_weight_fraction_leaf",
+            "max_depth",
+            "min_impurity_decrease",
+            "random_state",
+            "max_features",
+            "max_leaf_nodes",
+            "categorical_features",
+            "time_limit",
+        ),
         "loss": [str, Loss],
         "learning_rate": [Interval(Real, 0.0, None, closed="left")],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -106,35 +118,14 @@ class PlainGradientBoosting(GradientBoosting):
             StrOptions({"squared_error"}),
             Hidden(StrOptions({NOT_DEPRECATED, "friedman_mse"})),
         ],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "init": [StrOptions({ZERO}), None, HasMethods(["fit", "predict"])],
-        "random_state": ["random_state"],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
         "verbose": ["verbose"],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "warm_start": ["boolean"],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     @_fit_context(

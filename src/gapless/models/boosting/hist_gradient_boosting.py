@@ -17,7 +17,7 @@ from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Unused
 from ...losses import Loss
 from ...unseen import CV
-from ..trees import GROWN, TRAINING
+from ..trees import GROWN, TRAINING, constraints_of_trees
 from .as_sklearn import BinMapper, Predictor, Preprocessor
 from .boosting import BOOSTED, GradientBoosting, Validation
 from .data import BoostingData
@@ -96,16 +96,16 @@ class HistGradientBoosting(GradientBoosting):
         "search_": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
+        **constraints_of_trees(
+            "max_depth", "max_leaf_nodes", "categorical_features", "random_state", "time_limit"
+        ),
         "loss": [str, Loss, HasMethods("loss_gradient")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({CV})],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "l2_regularization": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(RealNotInt, 0, 1, closed="right")],
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
         "warm_start": ["boolean"],
@@ -119,8 +119,6 @@ class HistGradientBoosting(GradientBoosting):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
-        "random_state": ["random_state"],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
     # As users of scikit-learn's classes know it.
     _negative_is_missing: ClassVar[bool] = True

@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING
 from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-    from .random_forest import RandomForestClassifier, RandomForestRegressor
+    from .random_forests import (
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -18,14 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import Columns, encoded, for_prediction, read_features, read_new
 from ..._ground.docstrings import described
 from ..._ground.interrupt import time_limit
 from ..._ground.progress import watch, with_callbacks
-from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Unused, Value, Whole
+from ..._ground.stored import Declaration, Unused, Value, Whole
 from ..._ground.threads import threads
 from ..._ground.validation import Outputs
 from ...unseen import Generalization, as_numbers, draw_rows, take_over
@@ -40,6 +40,7 @@ from ..trees import (
     DecisionTreeRegressor,
     PackedTrees,
     check_counts,
+    constraints_of_trees,
     mean_of_model,
 )
 from .growing import (
@@ -66,63 +67,6 @@ from .out_of_bag import (
 
 Array = np.ndarray
 
-# What the docstrings of all forests, or of those of one task, describe alike.
-FOREST = """
-n_estimators : int
-    How many trees.
-min_samples_leaf : int, float or "oob"
-    The fewest rows of a leaf; a float is a part of all rows. "oob" chooses 10, 3 or 1 by the rows
-    that the first 20 trees have not drawn, in about one and a half times the time; it needs
-    bootstrap=True.
-bootstrap : bool
-    Whether each tree has rows drawn with replacement, or all of them.
-oob_score : bool or callable
-    Whether `oob_score_` is computed with the fit, by a function of targets and predictions if one
-    is given; `generalization_` has the score in any case.
-n_jobs : int or None
-    How many threads; None leaves it to the environment. The forest is the same for any.
-random_state : int, RandomState instance or None
-    Seeds draws and trees.
-verbose : int
-    Has no effect; progress is shown on a terminal when a fit is long.
-warm_start : bool
-    Whether a fit adds trees to those of the last one.
-class_weight : dict, list of dict, "balanced", "balanced_subsample" or None
-    Weights of the classes; "balanced" gives all classes the same weight, and "balanced_subsample"
-    does so in every draw.
-ccp_alpha : float
-    The price of a leaf, by which each tree is pruned.
-max_samples : int, float or None
-    How many rows are drawn for each tree: a number, or a part of the total weight; None draws as
-    many as there are.
-max_bins : int, "auto" or None
-    At most so many bins for the values of a column, at quantiles; None tries every threshold.
-    "auto" takes 255 bins from 20,000 rows on, where forests are as good and sooner grown.
-time_limit : float or None
-    Seconds after which the trees grown so far are kept.
-estimators_ : list of DecisionTreeClassifier or DecisionTreeRegressor
-    The trees, made into estimators when asked for.
-trees_ : sequence of Tree
-    The trees as arrays, each made when it is asked for; eight bytes a node are kept.
-min_samples_leaf_ : int
-    The chosen size, with min_samples_leaf="oob"; 1 where no row was out of bag.
-search_ : Search
-    What was tried, with min_samples_leaf="oob": `search_.plot()` draws it.
-feature_importances_ : ndarray of shape (n_features,)
-    What the splits of each feature take from the impurity, as parts of 1.
-certificate_ : Certificate
-    Of kind "none": no objective is minimised.
-generalization_ : Generalization
-    The score on unseen rows, out of bag where there is a bootstrap, with its standard error.
-"""
-FOR_CLASSES = """
-oob_score_, oob_decision_function_ : float and ndarray of shape (n_samples, n_classes)
-    Accuracy and class shares of rows by the trees that did not draw them.
-"""
-FOR_NUMBERS = """
-oob_score_, oob_prediction_ : float and ndarray of shape (n_samples,)
-    R² and predictions of rows by the trees that did not draw them.
-"""
 # From so many rows on, max_bins="auto" cuts columns into bins: measured on 100,000 rows of covtype,
 # the forest is as good (0.930) and sooner grown (3.3 s in place of 3.5 s).
 MANY_ROWS, BINS = 20_000, 255
@@ -157,21 +101,18 @@ class Forest(Ensemble, BaseEstimator):
         "search_": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: DecisionTree._parameter_constraints[name]
-            for name in (
-                "max_depth",
-                "min_samples_split",
-                "min_weight_fraction_leaf",
-                "max_features",
-                "random_state",
-                "max_leaf_nodes",
-                "min_impurity_decrease",
-                "monotonic_cst",
-                "categorical_features",
-                "time_limit",
-            )
-        },
+        **constraints_of_trees(
+            "max_depth",
+            "min_samples_split",
+            "min_weight_fraction_leaf",
+            "max_features",
+            "random_state",
+            "max_leaf_nodes",
+            "min_impurity_decrease",
+            "monotonic_cst",
+            "categorical_features",
+            "time_limit",
+        ),
         "min_samples_leaf": [
             *DecisionTree._parameter_constraints["min_samples_leaf"],
             StrOptions({OOB}),
@@ -605,26 +546,3 @@ def _class_attributes(outputs: Outputs) -> dict[str, Any]:
     if len(classes) == 1:
         return {"classes_": classes[0], "n_classes_": len(classes[0])}
     return {"classes_": classes, "n_classes_": [len(own) for own in classes]}
-
-
-# ---- what the forests of one task add ------------------------------------------------------------
-
-STORED_FOR_CLASSES: Declaration = {
-    **Forest._stored,
-    "classes_": Labels() | LabelsOfOutputs(),
-    "n_classes_": Whole(1) | Each(Whole(1), "outputs"),
-    "oob_decision_function_": Unused(),
-}
-STORED_FOR_NUMBERS: Declaration = {**Forest._stored, "oob_prediction_": Unused()}
-CONSTRAINTS_FOR_CLASSES = {
-    **Forest._parameter_constraints,
-    "criterion": [StrOptions({"gini", "entropy", "log_loss", "gain_ratio"})],
-    "class_weight": [StrOptions({SUBSAMPLE, "balanced"}), dict, list, None],
-}
-CONSTRAINTS_FOR_NUMBERS = {
-    **Forest._parameter_constraints,
-    "criterion": [
-        StrOptions({"squared_error", "absolute_error", "poisson"}),
-        Hidden(StrOptions({OLD_NAME})),
-    ],
-}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         warn_of_old_name,
     )
     from .compact import STATISTICS, CompactTrees
-    from .decision_tree import DecisionTree
+    from .decision_tree import DecisionTree, constraints_of_trees
     from .descriptions import CLASSES, GROWN, NUMBERS, ROWS, TRAINING
     from .growing import Options, Targets, TreeData, grow, grow_forest
     from .multiway import LEAF, MultiwayTree

@@ -411,3 +411,8 @@ class DecisionTree(TreeModel):
             f"{RISKS[self.criterion]} of the leaves + α · leaves",
             {"α": chosen(self, "ccp_alpha"), "leaves": self.get_n_leaves()},
         )
+
+
+def constraints_of_trees(*names: str) -> dict[str, Any]:
+    """What some parameters of decision trees may be, for models that have them too."""
+    return {name: DecisionTree._parameter_constraints[name] for name in names}

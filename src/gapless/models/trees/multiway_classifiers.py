@@ -19,7 +19,7 @@ from ..._ground.stored import Declaration, Each, Labels, Nothing, Numbers, Unuse
 from ..._ground.validation import read_outputs, readable_target
 from ...certificates import Certificate
 from .cart import class_attributes
-from .decision_tree import FROM_DTYPE
+from .decision_tree import FROM_DTYPE, constraints_of_trees
 from .descriptions import CLASSES, GROWN, PRUNED, TRAINING
 from .growing import NO_LIMIT, Grown, TreeData, grown_in_time
 from .judging import Judgement, certificate
@@ -48,10 +48,8 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
     }
     _parameter_constraints: ClassVar[dict] = {
         **TreeModel._parameter_constraints,
+        **constraints_of_trees("max_depth", "categorical_features", "time_limit"),
         "prune": [StrOptions({PRE, REDUCED, PESSIMISTIC}), None],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
