@@ -42,6 +42,8 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    n_classes_ : int
+        How many there are.
     oob_score_ : float
         The accuracy of rows predicted by the members that were not given them.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)

@@ -58,6 +58,8 @@ verbose : int
     Messages of joblib.
 time_limit : float or None
     Seconds after which no further member is begun; those that are done are kept.
+estimator_ : estimator
+    The learner that the members are copies of.
 estimators_ : list of estimators
     The members.
 estimators_samples_, estimators_features_ : list of ndarray

@@ -73,6 +73,10 @@ trace_ : BoostingTrace
     Training and validation loss by rounds.
 loss_ : Loss
     What was minimised.
+classes_ : ndarray of shape (n_classes,)
+    The classes, in order, where targets are classes.
+encoding_ : Columns
+    How X was read: the levels of categories, and which columns had missing values.
 certificate_ : Certificate
     What the training loss reached; no bound is known for sums of trees.
 generalization_ : Generalization

@@ -365,8 +365,6 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes, in order.
     n_classes_ : int
         Their number.
 

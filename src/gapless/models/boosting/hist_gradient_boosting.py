@@ -395,11 +395,6 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     class_weight : dict or "balanced", default=None
         What the weights of rows are multiplied with, by class.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes, in order.
-
     Notes
     -----
     A round costs a few bytes and additions for each row and column, whatever the number of distinct

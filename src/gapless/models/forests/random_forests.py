@@ -65,6 +65,12 @@ estimators_ : list of DecisionTreeClassifier or DecisionTreeRegressor
     The trees, made into estimators when asked for.
 trees_ : sequence of Tree
     The trees as arrays, each made when it is asked for; eight bytes a node are kept.
+columns_ : Columns
+    How X was read: the levels of categories, and which columns had missing values.
+n_outputs_ : int
+    The number of outputs.
+max_features_ : int
+    How many columns are tried for a split.
 min_samples_leaf_ : int
     The chosen size, with min_samples_leaf="oob"; 1 where no row was out of bag.
 search_ : Search

@@ -38,8 +38,6 @@ select : {"min", "1se"}
     With ccp_alpha="cv", the best price, or the highest one within one standard error.
 tree_ : Tree
     Arrays of nodes, under scikit-learn's names.
-n_outputs_ : int
-    The number of outputs.
 max_features_ : int
     How many columns are tried for a split.
 feature_importances_ : ndarray of shape (n_features,)
@@ -60,6 +58,12 @@ validation_fraction : float
     and y_val.
 time_limit : float or None
     Seconds after which the deepest tree that is complete is kept.
+columns_ : Columns
+    How X was read: the levels of categories, and which columns had missing values.
+n_outputs_ : int
+    The number of outputs.
+validation_ : {"given", "drawn"}
+    Where the rows came from that judged splits, if any did.
 prune_trace_ : PruneTrace
     Every decision of the pruning, where there was any: node, cost with its split, cost as leaf.
 certificate_ : Certificate
