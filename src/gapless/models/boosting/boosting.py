@@ -213,8 +213,8 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
                 f"X has {len(data.columns)} features, but {name} is expecting {d} features as "
                 "input to continue with warm_start=True; start over with warm_start=False."
             )
-        classes = data.outputs.classes
-        what = "" if classes is None or np.array_equal(classes[0], self.classes_) else "classes"
+        classes = data.classes
+        what = "" if classes is None or np.array_equal(classes, self.classes_) else "classes"
         for own, new in zip(self.encoding_.levels, data.columns.levels):
             is_same = own is new if own is None or new is None else own.tolist() == new.tolist()
             if not is_same:
@@ -352,8 +352,8 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         }
         if data.names is not None:
             learned["feature_names_in_"] = data.names
-        if data.outputs.classes is not None:
-            learned["classes_"] = data.outputs.classes[0]
+        if data.classes is not None:
+            learned["classes_"] = data.classes
         return learned
 
     def _end(self, run: Run) -> None:

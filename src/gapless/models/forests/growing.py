@@ -19,12 +19,9 @@ from ..trees import (
     Options,
     Targets,
     TreeData,
-    cheapest,
     grow,
     grow_forest,
-    made_leaves,
-    parents,
-    risk_of,
+    pruned_at,
 )
 
 Array = np.ndarray
@@ -134,7 +131,7 @@ def grow_trees(forest: Any, data: Any, seeds: Array, size: int) -> list[Any]:
             draws=size,
             chances=chances_of(outputs),
         )
-    return [_pruned(tree, forest.ccp_alpha) for tree in trees] if forest.ccp_alpha else trees
+    return [pruned_at(tree, forest.ccp_alpha) for tree in trees] if forest.ccp_alpha else trees
 
 
 def _grow_balanced(
@@ -179,11 +176,3 @@ def chances_of(outputs: Outputs) -> Array | None:
     """To what the chances of the rows are proportional; None where they are equal."""
     weights = outputs.sample_weight
     return None if np.all(weights == weights[0]) else weights
-
-
-def _pruned(tree: Any, alpha: float) -> Any:
-    """The subtree with the least impurity + α·leaves."""
-    trace = cheapest(parents(tree.children_left, tree.children_right), risk_of(tree) + alpha, "")
-    is_leaf = np.zeros(tree.node_count, dtype=bool)
-    is_leaf[trace.node[trace.is_pruned]] = True
-    return made_leaves(tree, is_leaf)[0]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .multiway_classifiers import C45Classifier, ID3Classifier
     from .packed import ROOM, AskedColumns, PackedTrees
     from .partial_dependence import mean_of_model
-    from .pruning import cheapest, made_leaves, parents, risk_of
+    from .pruning import pruned_at
     from .refits import fewer_limits, larger_leaves
     from .tree import Tree
     from .tree_model import TreeClassifierMixin, TreeRegressorMixin

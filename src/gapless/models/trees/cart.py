@@ -123,8 +123,8 @@ class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree)
         self.select = select
         self.time_limit = time_limit
 
-    def _described(self, data: TreeData) -> dict[str, Any]:
-        return super()._described(data) | class_attributes(data)
+    def _kept_of(self, data: TreeData) -> dict[str, Any]:
+        return super()._kept_of(data) | class_attributes(data)
 
     def _classes(self) -> list[np.ndarray]:
         return self.classes_ if isinstance(self.classes_, list) else [self.classes_]

@@ -38,13 +38,12 @@ from .pruning import (
     cheapest,
     choose_alpha,
     first_improvements,
-    made_leaves,
     node_costs,
     node_weights,
-    parents,
     pessimistic_errors,
     risk_of,
     sequence_of,
+    without_splits,
 )
 from .tree import Tree
 from .tree_model import ERRORS, PESSIMISTIC, PRE, TreeModel
@@ -211,10 +210,7 @@ class DecisionTree(TreeModel):
         alpha = self._alpha(choice)
         trace = self._trace(tree, data, train, held, alpha)
         if trace is not None:
-            is_leaf = np.zeros(tree.node_count, dtype=bool)
-            is_leaf[trace.node[trace.is_pruned]] = True
-            tree, number = made_leaves(tree, is_leaf)
-            trace = trace.numbered(number)
+            tree, trace = without_splits(tree, trace)
         return Grown(tree, trace, stopped, choice)
 
     # ---- limits of growing -----------------------------------------------------------------------
@@ -310,16 +306,12 @@ class DecisionTree(TreeModel):
         self, tree: Any, data: TreeData, rows: Array, held: Rows | None, alpha: float
     ) -> PruneTrace | None:
         """What is pruned, None where nothing is to be."""
-        parent = self._parents(tree)
         if self.prune is None:
             price = f"{RISKS[self.criterion]} + {alpha:.4g}·leaves"
-            return cheapest(parent, risk_of(tree) + alpha, price) if alpha > 0 else None
+            return cheapest(tree.parent, risk_of(tree) + alpha, price) if alpha > 0 else None
         cost = self._errors(tree, data.rows(rows) if held is None else held)
         rule = first_improvements if self.prune == PRE else cheapest
-        return rule(parent, cost, ERRORS[self.prune])
-
-    def _parents(self, tree):
-        return parents(tree.children_left, tree.children_right)
+        return rule(tree.parent, cost, ERRORS[self.prune])
 
     def _errors(self, tree, rows):
         widths = tree.n_classes if is_classifier(self) else np.zeros(tree.n_outputs, dtype=int)
@@ -353,7 +345,7 @@ class DecisionTree(TreeModel):
         part = data.rows(rows, with_class_weights=True)
         leaf = tree.apply(part.F)
         found = judge(tree, leaf, part.y, part.weights, self.criterion, max(data.widths))
-        proof = certificate(self._parents(tree), found, self._price(), RISKS[self.criterion])
+        proof = certificate(tree.parent, found, self._price(), RISKS[self.criterion])
         # Constraints move predictions away from the best ones, which the bound does not know.
         return proof if self.monotonic_cst is None else as_bound(proof)
 

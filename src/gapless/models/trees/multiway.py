@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..._ground.interrupt import check
-from .pruning import levels
+from .tree import kept_below, levels
 
 Array = np.ndarray
 
@@ -95,12 +95,7 @@ class MultiwayTree:
 
     def pruned(self, is_leaf: Array) -> tuple[MultiwayTree, Array]:
         """The tree with some nodes made leaves, and the new number of every node, −1 for none."""
-        is_gone = np.zeros(self.node_count, dtype=bool)
-        for nodes in levels(self.parent)[1:]:
-            above = self.parent[nodes]
-            is_gone[nodes] = is_gone[above] | is_leaf[above]
-        kept = np.flatnonzero(~is_gone)
-        number = np.where(is_gone, -1, np.cumsum(~is_gone) - 1)
+        kept, number = kept_below(self.parent, is_leaf)
         leaf = is_leaf[kept]
         return MultiwayTree(
             feature=np.where(leaf, LEAF, self.feature[kept]),

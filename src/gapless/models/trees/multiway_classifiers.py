@@ -25,7 +25,7 @@ from .growing import NO_LIMIT, Grown, TreeData, grown_in_time
 from .judging import Judgement, certificate
 from .multiway import MultiwayTree, Rule, grow
 from .outline import outline_of_multiway
-from .pruning import cheapest, first_improvements, pessimistic_errors
+from .pruning import cheapest, first_improvements, pessimistic_errors, without_splits
 from .tree_model import ERRORS, PESSIMISTIC, PRE, REDUCED, TreeClassifierMixin, TreeModel
 
 Array = np.ndarray
@@ -91,8 +91,8 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
 
     # ---- fitting ---------------------------------------------------------------------------------
 
-    def _described(self, data):
-        return super()._described(data) | class_attributes(data) | {"bin_edges_": data.edges}
+    def _kept_of(self, data):
+        return super()._kept_of(data) | class_attributes(data) | {"bin_edges_": data.edges}
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
         if y is None:
@@ -121,11 +121,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         if self.prune is not None:
             rule = first_improvements if self.prune == PRE else cheapest
             errors = self._errors(tree, data.rows(train) if held is None else held)
-            trace = rule(tree.parent, errors, ERRORS[self.prune])
-            is_leaf = np.zeros(tree.node_count, dtype=bool)
-            is_leaf[trace.node[trace.is_pruned]] = True
-            tree, number = tree.pruned(is_leaf)
-            trace = trace.numbered(number)
+            tree, trace = without_splits(tree, rule(tree.parent, errors, ERRORS[self.prune]))
         return Grown(tree, trace, stopped)
 
     def _grow_in_time(self, data: TreeData, rows: Array) -> tuple[MultiwayTree, str]:
@@ -140,9 +136,6 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
 
         most = NO_LIMIT if rule.max_depth is None else rule.max_depth
         return grown_in_time(grown, most, self.time_limit)
-
-    def _parents(self, tree):
-        return tree.parent
 
     def _errors(self, tree, rows):
         wrong, total = tree.errors(rows.F, rows.y[:, 0].astype(int), rows.weights)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .multiway import LEAF, MultiwayTree
-from .pruning import levels, parents
+from .tree import levels
 
 Array = np.ndarray
 
@@ -267,7 +267,7 @@ class Features:
 
 def outline_of_binary(tree: Any, features: Features, classes: list[Array] | None) -> Outline:
     """The outline of a tree of two branches; `classes` has an array for each output."""
-    parent = parents(tree.children_left, tree.children_right)
+    parent = tree.parent
     conditions: list[Condition | None] = [None] * tree.node_count
     for node in np.flatnonzero(tree.children_left >= 0).tolist():
         below = tree.children_left[node], tree.children_right[node]

@@ -27,6 +27,7 @@ from scipy.special import betaincinv
 from ..._ground import core as _core
 from ..._ground.interrupt import check, deadline
 from ...unseen import Search, dealt, mean_losses
+from .tree import levels
 
 Array = np.ndarray
 
@@ -85,55 +86,6 @@ class PruneTrace:
         return replace(self, kept_as=kept_as[self.node])
 
 
-def parents(children_left: Array, children_right: Array) -> Array:
-    """The parent of each node of a binary tree, −1 for the root."""
-    parent = np.full(len(children_left), -1)
-    for children in (children_left, children_right):
-        inner = np.flatnonzero(children >= 0)
-        parent[children[inner]] = inner
-    return parent
-
-
-def made_leaves(tree: Any, is_leaf: Array) -> tuple[Any, Array]:
-    """A binary tree with some nodes made leaves, and the new number of each node, −1 for none."""
-    parent = parents(tree.children_left, tree.children_right)
-    is_gone = np.zeros(tree.node_count, dtype=bool)
-    for nodes in levels(parent)[1:]:
-        is_gone[nodes] = is_gone[parent[nodes]] | is_leaf[parent[nodes]]
-    kept = np.flatnonzero(~is_gone)
-    number = np.where(is_gone, -1, np.cumsum(~is_gone) - 1)
-    leaf = is_leaf[kept] | (tree.children_left[kept] < 0)
-    sizes = np.where(leaf, 0, np.diff(tree.category_start)[kept])
-    words = [
-        tree.category_bits[tree.category_start[node] : tree.category_start[node + 1]]
-        for node in kept[sizes > 0]
-    ]
-    return replace(
-        tree,
-        children_left=np.where(leaf, tree.TREE_LEAF, number[tree.children_left[kept]]),
-        children_right=np.where(leaf, tree.TREE_LEAF, number[tree.children_right[kept]]),
-        feature=np.where(leaf, tree.TREE_UNDEFINED, tree.feature[kept]),
-        threshold=np.where(leaf, float(tree.TREE_UNDEFINED), tree.threshold[kept]),
-        missing_go_to_left=np.where(leaf, 0, tree.missing_go_to_left[kept]).astype(np.uint8),
-        impurity=tree.impurity[kept],
-        n_node_samples=tree.n_node_samples[kept],
-        weighted_n_node_samples=tree.weighted_n_node_samples[kept],
-        value=tree.value[kept],
-        category_start=np.concatenate([[0], np.cumsum(sizes)]),
-        category_bits=np.concatenate([tree.category_bits[:0], *words]),
-    ), number
-
-
-def levels(parent: Array) -> list[Array]:
-    """The nodes of each depth, from the root down."""
-    depth, up = (parent >= 0).astype(int), np.maximum(parent, 0)
-    # Each round doubles how far up a node has looked.
-    while up.any():
-        depth, up = depth + depth[up], up[up]
-    order = np.argsort(depth, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
-
-
 def cheapest(parent: Array, cost: Array, name: str) -> PruneTrace:
     """Decide bottom-up for every split whether it lowers the cost, the smaller tree at a tie.
 
@@ -184,6 +136,19 @@ def first_improvements(parent: Array, cost: Array, name: str) -> PruneTrace:
     at = np.concatenate(node) if node else np.zeros(0, dtype=int)
     flags = np.concatenate(pruned) if pruned else np.zeros(0, dtype=bool)
     return PruneTrace(name, at, with_split[at], np.asarray(cost)[at], flags, at)
+
+
+def without_splits(tree: Any, trace: PruneTrace) -> tuple[Any, PruneTrace]:
+    """The tree without the splits that a trace prunes, and the trace with its numbers of nodes."""
+    is_leaf = np.zeros(tree.node_count, dtype=bool)
+    is_leaf[trace.node[trace.is_pruned]] = True
+    tree, number = tree.pruned(is_leaf)
+    return tree, trace.numbered(number)
+
+
+def pruned_at(tree: Any, alpha: float) -> Any:
+    """The subtree with the least impurity + α·leaves."""
+    return without_splits(tree, cheapest(tree.parent, risk_of(tree) + alpha, ""))[0]
 
 
 # ---- the nested sequence -------------------------------------------------------------------------
@@ -347,9 +312,8 @@ def _by_leaf(tree: Any, leaf: Array, values: Array) -> Array:
 
 def upwards(tree: Any, sums: Array) -> Array:
     """Add what is in the leaves to all nodes above them, the deepest first."""
-    parent = parents(tree.children_left, tree.children_right)
-    for nodes in reversed(levels(parent)[1:]):
-        np.add.at(sums, parent[nodes], sums[nodes])
+    for nodes in reversed(levels(tree.parent)[1:]):
+        np.add.at(sums, tree.parent[nodes], sums[nodes])
     return sums
 
 
@@ -363,8 +327,7 @@ class Choice:
 
 def sequence_of(tree: Any) -> NestedSequence:
     """The nested sequence of a grown tree."""
-    parent = parents(tree.children_left, tree.children_right)
-    return weakest_links(parent, risk_of(tree))
+    return weakest_links(tree.parent, risk_of(tree))
 
 
 def risk_of(tree: Any) -> Array:

@@ -1,4 +1,4 @@
-"""A grown tree as arrays: its nodes, what it predicts, and how its questions are weighed.
+"""A grown tree as arrays: its nodes, what it predicts, and what is left when it is pruned.
 
 The names and meanings of scikit-learn's `tree_`, so that what reads one reads the other. Made by
 `growing`; predictions go through `packed`.
@@ -6,7 +6,7 @@ The names and meanings of scikit-learn's `tree_`, so that what reads one reads t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -94,17 +94,18 @@ class Tree:
         return int(np.sum(self.children_left == self.TREE_LEAF))
 
     @cached_property
+    def parent(self) -> Array:
+        """The node above each node, −1 for the root."""
+        parent = np.full(self.node_count, -1, dtype=np.int64)
+        inner = np.flatnonzero(self.children_left != self.TREE_LEAF)
+        for children in (self.children_left, self.children_right):
+            parent[children[inner]] = inner
+        return parent
+
+    @cached_property
     def depths(self) -> Array:
         """The number of questions on the way to each node."""
-        depth = np.zeros(self.node_count, dtype=np.int64)
-        level = np.zeros(1, dtype=np.int64)
-        while len(level):
-            level = level[self.children_left[level] != self.TREE_LEAF]
-            below = self.children_left[level], self.children_right[level]
-            for children in below:
-                depth[children] = depth[level] + 1
-            level = np.concatenate(below)
-        return depth
+        return depths_of(self.parent)
 
     @property
     def max_depth(self) -> int:
@@ -138,16 +139,8 @@ class Tree:
     def _path(self, node: int) -> Array:
         path = [int(node)]
         while path[-1] != 0:
-            path.append(int(self._parents[path[-1]]))
+            path.append(int(self.parent[path[-1]]))
         return np.array(path[::-1], dtype=np.int64)
-
-    @cached_property
-    def _parents(self) -> Array:
-        parents = np.full(self.node_count, -1, dtype=np.int64)
-        inner = np.flatnonzero(self.children_left != self.TREE_LEAF)
-        for children in (self.children_left, self.children_right):
-            parents[children[inner]] = inner
-        return parents
 
     @cached_property
     def _packed(self) -> PackedTrees:
@@ -170,3 +163,56 @@ class Tree:
         """The levels that go left at a node that asks about categories."""
         words = self.category_bits[self.category_start[node] : self.category_start[node + 1]]
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+    # ---- pruning ---------------------------------------------------------------------------------
+
+    def pruned(self, is_leaf: Array) -> tuple[Tree, Array]:
+        """The tree with some nodes made leaves, and the new number of each node, −1 for none."""
+        kept, number = kept_below(self.parent, is_leaf)
+        leaf = is_leaf[kept] | (self.children_left[kept] < 0)
+        sizes = np.where(leaf, 0, np.diff(self.category_start)[kept])
+        words = [
+            self.category_bits[self.category_start[node] : self.category_start[node + 1]]
+            for node in kept[sizes > 0]
+        ]
+        return replace(
+            self,
+            children_left=np.where(leaf, self.TREE_LEAF, number[self.children_left[kept]]),
+            children_right=np.where(leaf, self.TREE_LEAF, number[self.children_right[kept]]),
+            feature=np.where(leaf, self.TREE_UNDEFINED, self.feature[kept]),
+            threshold=np.where(leaf, float(self.TREE_UNDEFINED), self.threshold[kept]),
+            missing_go_to_left=np.where(leaf, 0, self.missing_go_to_left[kept]).astype(np.uint8),
+            impurity=self.impurity[kept],
+            n_node_samples=self.n_node_samples[kept],
+            weighted_n_node_samples=self.weighted_n_node_samples[kept],
+            value=self.value[kept],
+            category_start=np.concatenate([[0], np.cumsum(sizes)]),
+            category_bits=np.concatenate([self.category_bits[:0], *words]),
+        ), number
+
+
+# ---- trees of any number of branches, given by the node above each node --------------------------
+
+
+def depths_of(parent: Array) -> Array:
+    """The number of questions on the way to each node."""
+    depth, up = (parent >= 0).astype(np.int64), np.maximum(parent, 0)
+    # Each round doubles how far up a node has looked.
+    while up.any():
+        depth, up = depth + depth[up], up[up]
+    return depth
+
+
+def levels(parent: Array) -> list[Array]:
+    """The nodes of each depth, from the root down."""
+    depth = depths_of(parent)
+    return np.split(np.argsort(depth, kind="stable"), np.cumsum(np.bincount(depth))[:-1])
+
+
+def kept_below(parent: Array, is_leaf: Array) -> tuple[Array, Array]:
+    """The nodes that stay where some are made leaves, and the new number of each, −1 for none."""
+    is_gone = np.zeros(len(parent), dtype=bool)
+    for nodes in levels(parent)[1:]:
+        above = parent[nodes]
+        is_gone[nodes] = is_gone[above] | is_leaf[above]
+    return np.flatnonzero(~is_gone), np.where(is_gone, -1, np.cumsum(~is_gone) - 1)

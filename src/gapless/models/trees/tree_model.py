@@ -107,10 +107,6 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         """What each node costs as a leaf, by the errors of some rows, as parts of all of them."""
         raise NotImplementedError
 
-    def _parents(self, tree: Any) -> Array:
-        """The parent of each node, −1 for the root."""
-        raise NotImplementedError
-
     def outline(self) -> Outline:
         """The tree as plain data, from which text, rules and pictures are made."""
         raise NotImplementedError
@@ -125,7 +121,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         self, data: TreeData, grown: Grown, found: Certificate, learned: dict[str, Any]
     ) -> None:
         """Replace what an earlier fit has left by what this one has learned, all at once."""
-        learned |= self._described(data)
+        learned |= self._kept_of(data)
         learned |= {"tree_": grown.tree, "certificate_": _honest(found, grown)}
         learned |= {"_training": (data,), "_calibration": None}
         if grown.trace is not None:
@@ -141,7 +137,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _described(self, data: TreeData) -> dict[str, Any]:
+    def _kept_of(self, data: TreeData) -> dict[str, Any]:
         """What the model keeps of the data whatever the tree."""
         kept = {
             "n_features_in_": data.F.shape[1],
@@ -165,7 +161,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
             )
         if y_val is None:
             raise ValueError("X_val needs the targets of its rows; pass y_val too.")
-        held = self._at(**self._described(data))._read_validation(X_val, y_val, weights)
+        held = self._at(**self._kept_of(data))._read_validation(X_val, y_val, weights)
         return replace(data, validation=held)
 
     def _read_validation(self, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -334,7 +330,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _certify_errors(self, tree: Any, rows: Rows) -> Certificate:
         """The certificate of a tree that was pruned by errors of these rows."""
-        risk, parent = self._errors(tree, rows), self._parents(tree)
+        risk, parent = self._errors(tree, rows), tree.parent
         is_leaf = ~np.isin(np.arange(len(parent)), parent)
         found = Judgement(risk, float(risk[is_leaf].sum()))
         return certificate(parent, found, 0.0, ERRORS[self.prune])
@@ -365,14 +361,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _fitted(self, data: TreeData) -> TreeFit:
         """The fit, or an error if its data has changed."""
-        found, expected = self._certify(data, self.tree_).primal, self.certificate_.primal
-        room = 1e-6 * (abs(expected) + self.certificate_.scale)
-        if np.isfinite(expected) and not abs(found - expected) <= room:
-            raise ValueError(
-                f"the model does not match these data: the objective is {found:.9g}, and was "
-                f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
-                "changed since. Fit again."
-            )
+        self._check_objective(self._certify(data, self.tree_).primal)
         return TreeFit(self, data)
 
     def _calibration_rows(self, X: Any) -> Design:
