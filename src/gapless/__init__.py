@@ -100,12 +100,11 @@ if TYPE_CHECKING:
         RidgeClassifier,
         RidgeClassifierCV,
         RidgeCV,
-        RiskClassifier,
-        RiskRegressor,
         enet_path,
         lasso_path,
     )
     from .models.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+    from .models.risk import RiskClassifier, RiskRegressor
     from .models.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
     from .models.text import TextClassifier
     from .models.trees import (

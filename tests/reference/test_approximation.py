@@ -96,7 +96,7 @@ def test_the_number_of_features_grows_until_leave_one_out_is_level(kind):
 def test_a_sample_of_many_rows_tells_the_number_of_features(monkeypatch):
     X, y = make_data(300)
     whole = ridge(approximation="nystroem").fit(X, y)
-    monkeypatch.setattr("gapless.models.linear.kernel.MOST_ROWS", 150)
+    monkeypatch.setattr("gapless.models.risk.with_kernel.MOST_ROWS", 150)
     model = ridge(approximation="nystroem").fit(X, y)
     assert [one.rank for one in model.features_.tried][:2] == [64, 128]
     assert model.score(X, y) == pytest.approx(whole.score(X, y), abs=0.01)

@@ -14,7 +14,7 @@ import gapless
 from gapless import KernelLogisticRegression, LogisticRegression, RiskClassifier, RiskRegressor
 from gapless.kernels import Gaussian, Polynomial
 from gapless.losses import Huber
-from gapless.models.linear import kernel as on_features
+from gapless.models.risk import with_kernel as on_features
 from gapless.penalties import L1, L2
 
 

@@ -22,18 +22,17 @@ from ...penalties import L2
 from ...problem import EXACT, NYSTROEM, Distinct, factor
 from ...unseen import LOO, Fitted
 from ..linear import (
-    KERNEL_CONSTRAINTS,
     SELECT,
     LinearClassifier,
     PathChoice,
     ScoredPath,
-    WithKernel,
     classification_problems,
     fitted_of,
     follow,
     logistic_loss,
     tune,
 )
+from ..risk import KERNEL_CONSTRAINTS, WithKernel
 from .tuning import explore, search_of
 
 Array = np.ndarray

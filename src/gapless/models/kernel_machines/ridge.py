@@ -25,7 +25,7 @@ from ...kernels import Kernel
 from ...problem import EXACT, FEATURES
 from ...solvers import Trace
 from ...unseen import LOO
-from ..linear import KERNEL_CONSTRAINTS, chosen_kind, exact_certificate, features_of
+from ..risk import KERNEL_CONSTRAINTS, chosen_kind, exact_certificate, features_of
 from ._base import Array, KernelRegressor
 from .least_squares import Coefficients, KernelSquares
 from .leave_one_out import ConstantFit, KernelFit, base_rows, solve_each

@@ -17,7 +17,8 @@ from ..._ground.validation import Training
 from ...kernels import Kernel
 from ...problem import UNFINISHED, Problem
 from ...unseen import Fitted
-from ..linear import Ridge, WithKernel, fitted_of, unpack
+from ..linear import Ridge, fitted_of, unpack
+from ..risk import WithKernel
 
 Array = np.ndarray
 

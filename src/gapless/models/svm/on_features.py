@@ -40,7 +40,7 @@ from ...problem import (
 from ...solvers import solve
 from ...unseen import Dial
 from ..kernel_machines import RidgeOnFeatures
-from ..linear import AUTO, KERNEL_CONSTRAINTS, chosen_kind, concerning, features_of, of_kernel
+from ..risk import AUTO, KERNEL_CONSTRAINTS, chosen_kind, concerning, features_of, of_kernel
 from ._base import SupportVectorMachine
 from .held_out import MachineFit, finished, one_class
 from .machine import Machine, Solved

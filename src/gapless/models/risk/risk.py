@@ -12,9 +12,13 @@ from ..._ground.stored import Declaration
 from ...kernels import Kernel
 from ...losses import Loss
 from ...penalties import L2, Penalty
-from .kernel import KERNEL_CONSTRAINTS, WithKernel
-from .problems import classification_problems, regression_problems
-from .tasks import LinearClassifier, LinearRegressor
+from ..linear import (
+    LinearClassifier,
+    LinearRegressor,
+    classification_problems,
+    regression_problems,
+)
+from .with_kernel import KERNEL_CONSTRAINTS, WithKernel
 
 PARTS: dict[str, Family] = {
     "loss": Family(losses.by_name),

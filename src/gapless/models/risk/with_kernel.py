@@ -58,10 +58,8 @@ from ...unseen import (
     kernel_dial,
     mean_and_error,
 )
-from ._base import Mapped
+from ..linear import Mapped, dense, fitted_of, unpack
 from .kernel_certificates import concerning, exact_certificate, of_both, of_predictions
-from .problems import dense, unpack
-from .tuning import fitted_of
 
 Array = np.ndarray
 

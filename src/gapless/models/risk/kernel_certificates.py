@@ -2,7 +2,7 @@
 
 With r landmarks the best model of the r features is found, and that is what the gap of the fit
 says. How far it is from the best one of the kernel itself says `exact_certificate`. Called by
-`kernel`.
+`with_kernel`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...certificates import CURE, LARGEST_SHARE, MEASURED, Certificate, judged
 from ...problem import EXACT, NYSTROEM, PRECOMPUTED, RANDOM, UNFINISHED, KernelFeatures, Problem
-from .problems import dense, unpack
+from ..linear import dense, unpack
 
 Array = np.ndarray
 

@@ -1,0 +1,16 @@
+"""Any loss with any penalty and any kernel: RiskRegressor and RiskClassifier, in `risk`.
+
+They are linear models, and with a kernel linear models on its features: `with_kernel` lets these
+stand in for X, for kernel machines too, and `kernel_certificates` says what their gaps concern.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .kernel_certificates import concerning, exact_certificate, features_of, of_kernel
+    from .risk import RiskClassifier, RiskRegressor
+    from .with_kernel import AUTO, KERNEL_CONSTRAINTS, WithKernel, chosen_kind
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)
