@@ -1,10 +1,10 @@
-"""What held-out scores say and what that loses, row by row, whatever the family of the model.
+"""Predictions from held-out scores and their losses, row by row, for any family of models.
 
-Regressors answer with numbers, and lose the square of their errors (or their own loss, where that
-asks for no mean: a quantile's). Classifiers answer with probabilities, and lose the squared
-distance to the class that came (Brier 1950), which is bounded, and falls with accuracy and with
-honesty alike. Scores without probabilities become some by a softmax of a·score + b, fitted to the
-rows of the fit: a model that has learned these by heart is as sure of others.
+Regressors answer with numbers, and lose the square of their errors (or their own loss if it does
+not aim at a mean, such as a quantile's). Classifiers answer with probabilities, and lose the
+squared distance to the true class (Brier 1950), which is bounded and rewards both accuracy and
+calibration. Scores without probabilities get some by a softmax of a·score + b, fitted to the
+training rows: a model that has learned these by heart is as sure of others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sklearn.base import is_classifier
 from .scores import Judge
 
 Array = np.ndarray
-# What stands for the logarithm of a probability that is 0.
+# Used for the logarithm of a probability of 0.
 LOWEST = -1e3
 
 
@@ -39,7 +39,7 @@ class Answering:
 
     @cached_property
     def targets(self) -> Array:
-        """What the answers should have been: numbers, or 1 for the class that came, (n, K)."""
+        """The ideal answers: numbers, or 1 for the true class, (n, K)."""
         y = self.judge.y.reshape(len(self.judge.y), -1)
         if not self.has_classes:
             return y.astype(float)
@@ -48,7 +48,7 @@ class Answering:
         return np.hstack([(y[:, [k]] == of).astype(float) for k, of in enumerate(classes)])
 
     def answers(self, z: Array, link: Link | None = None) -> Array:
-        """Of rows that have scores; NaN for the others."""
+        """Answers for rows with scores; NaN for the others."""
         rows = np.flatnonzero(np.all(np.isfinite(z), axis=1))
         twin = self.judge.model._standing_in(z)
         if not self.has_classes:
@@ -63,9 +63,9 @@ class Answering:
         return out
 
     def link(self, fitted: Any) -> Link | None:
-        """How scores become probabilities, as likely as they look on the rows of the fit.
+        """How scores become probabilities that are calibrated on the training rows.
 
-        None where the model says it itself, or has no classes.
+        None if the model has its own probabilities, or no classes.
         """
         if not self.has_classes or fitted.has_probabilities:
             return None
@@ -75,7 +75,7 @@ class Answering:
         return Link.fitted(scores, self.targets[rows], self.judge.weights[rows])
 
     def losses(self, answers: Array) -> Array:
-        """What answers lose, (n,)."""
+        """The losses of answers, (n,)."""
         loss = self.fitted.asymmetric_loss
         if loss is not None:
             return loss.value(self.targets, answers).sum(axis=1)
@@ -84,7 +84,7 @@ class Answering:
         return np.sum((self.targets - answers) ** 2, axis=1)
 
     def score(self, answers: Array) -> float | None:
-        """The score of answers, where that is known for any: R² and accuracy."""
+        """The score of answers, if it can be computed for any: R² and accuracy."""
         rows = np.all(np.isfinite(answers), axis=1) & (self.judge.weights > 0)
         y, p, w = self.targets[rows], answers[rows], self.judge.weights[rows]
         if self.judge.metric == "R²":
@@ -106,7 +106,7 @@ class Link:
 
     @classmethod
     def fitted(cls, scores: Array, targets: Array, weights: Array) -> Link:
-        """The likeliest one with a slope ≥ 0."""
+        """The most likely link with a slope ≥ 0."""
         s = _by_class(scores)
         scale = float(np.sqrt(np.average(np.var(s, axis=1), weights=weights))) or 1.0
         s, w = s / scale, weights / weights.sum()
@@ -116,7 +116,7 @@ class Link:
             logs = log_softmax(slope * s + shift, axis=1)
             off = w[:, None] * (np.exp(logs) - targets)
             slopes = np.append(slope * np.sum(off * s), off.sum(axis=0)[1:])
-            # A little ridge keeps separable scores from steps without end.
+            # A little ridge keeps separable scores from endless steps.
             value = -float(w @ np.sum(targets * logs, axis=1)) + 1e-4 * float(at @ at)
             return value, slopes + 2e-4 * at
 
@@ -129,7 +129,7 @@ class Link:
 
 
 def _scores(model: Any, rows: Array) -> Array:
-    """Scores of classes, or logarithms of their probabilities where a model has no others."""
+    """Scores of classes, or logarithms of their probabilities if a model has no others."""
     if hasattr(model, "decision_function"):
         return model.decision_function(rows[:, None])
     if hasattr(model, "predict_log_proba"):
@@ -141,6 +141,6 @@ def _scores(model: Any, rows: Array) -> Array:
 
 
 def _by_class(scores: Array) -> Array:
-    """Scores of all classes, of which the first of two has 0."""
+    """Scores of all classes; with two, the first has 0."""
     scores = np.clip(np.asarray(scores, dtype=float), -1e100, 1e100)
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores

@@ -1,9 +1,9 @@
 """Prediction intervals and prediction sets that hold without assumptions on the noise.
 
-A new row is judged by the models that left some training rows out, against what those rows got from
-the same models: jackknife+ where least squares gives all of them in closed form, CV+ with refits on
-folds elsewhere. `calibrate` keeps what is needed of a fit, and estimators call it when an interval
-or a set is first asked for; `intervals` and `prediction_sets` do all of it for a fitted model.
+A new row is judged by models fitted without some training rows, against the errors of the same
+models on those rows: jackknife+ if least squares gives all of them in closed form, else CV+ with
+refits on folds. `calibrate` keeps what is needed of a fit, and estimators call it when an interval
+or a set is first requested; `intervals` and `prediction_sets` do all of it for a fitted model.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from .refittable import Refittable
 Array = np.ndarray
 Respond = Callable[[Array], Array]
 
-# Rows against which a new one is judged; of more, a sample. With these the share of new rows in an
-# interval of 90 % varies by 0.7 % from one training set to the next.
+# Calibrate with at most this many rows, a sample of more. The share of new rows in an interval of
+# 90 % then varies by 0.7 % from one training set to the next.
 MOST_ROWS = 2000
 FOLDS = 10
 
@@ -42,25 +42,25 @@ class Intervals(NamedTuple):
 
 
 class LeftOut(Protocol):
-    """Models without each of the calibrating rows."""
+    """Models without each of the calibration rows."""
 
     def predict(self, design: Design) -> Array:
-        """Scores of new rows by each of them, (new rows, calibrating rows, K)."""
+        """Scores of new rows by each of them, (new rows, calibration rows, K)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What a fit knows of its errors on rows it has not seen.
+    """The errors of a fit on rows it has not seen.
 
     Parameters
     ----------
     held : ndarray of shape (r, K)
-        Scores of the calibrating rows, distinct rows (x, y) of the fit, by the models that have not
-        seen their x.
+        Scores of the calibration rows, distinct rows (x, y) of the fit, by models fitted without
+        their x.
     targets : ndarray of shape (r,) or (r, K)
         Their targets, or the positions of their classes.
     weights : ndarray of shape (r,)
-        Their weights; that of equal rows is summed.
+        Their weights, summed over equal rows.
     models : LeftOut
         The models themselves.
     method : str
@@ -90,7 +90,7 @@ class Calibration:
         """Which classes are plausible for new rows, (n, classes).
 
         `conform` turns scores into one number per class, larger for classes that fit better. A
-        class is out when too many training rows fitted theirs better than the new row fits it.
+        class is out if too many training rows fit their class better than the new row fits it.
         """
         check_coverage(coverage)
         own = conform(self.held)[np.arange(len(self.held)), self.targets]
@@ -104,21 +104,21 @@ class Calibration:
         return np.concatenate(kept)
 
     def _scores(self, design: Design) -> Iterator[tuple[slice, Array]]:
-        """New rows, some at a time, and their scores by all models."""
+        """New rows in blocks, and their scores by all models."""
         for rows in blocks(design.n, self.held.size):
             yield rows, self.models.predict(design.rows(rows))
 
 
 def check_coverage(coverage: float) -> None:
-    """Refuse what is no share."""
+    """Refuse what is not a share."""
     if not 0 < coverage < 1:
         raise ValueError(f"the coverage must be between 0 and 1, such as 0.9; got {coverage!r}.")
 
 
 def leads(scores: Array) -> Array:
-    """By how much each class is ahead of the best other one, (n, classes).
+    """The lead of each class over the best other one, (n, classes).
 
-    `scores` (n, K) are of all classes, or of the second of two.
+    `scores` (n, K) are those of all classes, or of the second of two.
     """
     if scores.shape[1] == 1:
         return np.hstack([-scores, scores])
@@ -127,10 +127,10 @@ def leads(scores: Array) -> Array:
 
 
 def quantiles(values: Array, weights: Array, coverage: float) -> Array:
-    """Of each row of values (n, r), the smallest that so much weight does not exceed.
+    """For each row of values (n, r), the smallest that the weight `coverage` does not exceed.
 
-    The new row counts too, as the average of the others, and might be the largest of all: if its
-    weight is needed, the answer is ∞.
+    The new row counts too, with the average weight, and might be the largest of all: if its weight
+    is needed, the answer is ∞.
     """
     r, total = len(weights), float(weights.sum())
     if np.all(weights == weights[0]):
@@ -152,9 +152,9 @@ def quantiles(values: Array, weights: Array, coverage: float) -> Array:
 
 
 def calibrate(fitted: Fitted | Refittable) -> Calibration:
-    """Leave rows out of a fit, in closed form or by refits, and keep what new rows need of it.
+    """Leave rows out of a fit, in closed form or by refits, and keep what new rows need.
 
-    Refits are one for each distinct x up to 40, and 10 for more.
+    There is one refit for each distinct x up to 40, and 10 for more.
     """
     units = fitted.units
     count = int(units.max(initial=-1)) + 1
@@ -169,7 +169,7 @@ def calibrate(fitted: Fitted | Refittable) -> Calibration:
     except NotAvailable:
         models, held = _by_refits(fitted, units, order, rows)
         method = "CV+"
-    # Of an ensemble whose members were all given a row, none can tell what it gets unseen.
+    # If all members of an ensemble drew a row, none can predict it unseen.
     known = np.flatnonzero(np.isfinite(held).all(axis=1))
     if len(known) < len(rows):
         models, held, rows, weights = (
@@ -193,7 +193,7 @@ def _calibrating(fitted: Fitted | Refittable, order: Array) -> tuple[Array, Arra
 
 @singledispatch
 def _in_closed_form(fitted: Any, rows: Array) -> tuple[LeftOut, Array]:
-    """Models without the x of each of the rows, and what these predict for their own row."""
+    """Models without the x of each of the rows, and their predictions for their own row."""
     if fitted.averages or any(p.loss.name != "squared" for p in fitted.problems):
         raise NotAvailable("only least squares with a fixed penalty has a closed form")
     held = by_formula(fitted).z[rows]
@@ -218,7 +218,7 @@ class ByFunction:
     function: Callable[[Design], Array]
 
     def predict(self, design: Design) -> Array:
-        """Scores of new rows, (new rows, calibrating rows, K)."""
+        """Scores of new rows, (new rows, calibration rows, K)."""
         return self.function(design)
 
 
@@ -230,28 +230,28 @@ class Subset:
     which: Array
 
     def predict(self, design: Design) -> Array:
-        """Scores of new rows, (new rows, calibrating rows, K)."""
+        """Scores of new rows, (new rows, calibration rows, K)."""
         return self.models.predict(design)[:, self.which]
 
 
 @dataclass(frozen=True, eq=False)
 class PerProblem:
-    """The models of several problems, one after the other."""
+    """The models of several problems, one after another."""
 
     parts: list[WithoutEach]
 
     def predict(self, design: Design) -> Array:
-        """Scores of new rows, (new rows, calibrating rows, K)."""
+        """Scores of new rows, (new rows, calibration rows, K)."""
         return np.concatenate([part.predict(design) for part in self.parts], axis=2)
 
 
 def _by_refits(
     fitted: Fitted | Refittable, units: Array, order: Array, rows: Array
 ) -> tuple[LeftOut, Array]:
-    """One model for each fold of the units, which are dealt out in a random order."""
+    """One model for each fold of the units, which are dealt out in random order."""
     count = len(order)
     of_row = dealt(units, count if count <= FEW_UNITS else FOLDS, order=order)
-    # Of many rows those that calibrate are in some of the folds alone.
+    # With many rows, only some folds contain calibration rows.
     used, fold = np.unique(of_row[rows], return_inverse=True)
     models = [_without(fitted, np.flatnonzero(of_row == k)) for k in used]
     held = np.empty((len(rows), fitted.predictions.shape[1]))
@@ -278,7 +278,7 @@ def _without_of_refittable(fitted: Refittable, rows: Array) -> Callable[[Design]
 
 @singledispatch
 def _predicted(fitted: Any, model: Callable[[Design], Array], rows: Array) -> Array:
-    """What a model says of some rows of the fit, (rows, K)."""
+    """A model's predictions for some rows of the fit, (rows, K)."""
     return model(fitted.design.rows(rows))
 
 
@@ -289,13 +289,13 @@ def _predicted_of_refittable(fitted: Refittable, model: Any, rows: Array) -> Arr
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Models that were fitted without each fold, and the fold of each calibrating row."""
+    """Models fitted without each fold, and the fold of each calibration row."""
 
     models: list[Callable[[Design], Array]]
     fold: Array
 
     def predict(self, design: Design) -> Array:
-        """Scores of new rows, (new rows, calibrating rows, K)."""
+        """Scores of new rows, (new rows, calibration rows, K)."""
         return np.stack([model(design) for model in self.models], axis=1)[:, self.fold]
 
 
@@ -316,7 +316,7 @@ def intervals(
     X_new : array-like of shape (n, d)
         Rows to predict.
     coverage : float, default=0.9
-        The share of new rows whose target is to be inside.
+        The share of new rows whose target should be inside.
     sample_weight : array-like, optional
         The weights it was fitted with.
 
@@ -327,12 +327,12 @@ def intervals(
 
     Notes
     -----
-    `model.predict(X_new, interval=coverage)` does the same as long as the model has a reference to
-    the data of its fit. For rows from the same source as the data, the share inside is about
-    `coverage` on the average, and provably at least 2·coverage − 1 (for CV+ less at most √(2/n)).
-    It is an average over all rows: where the noise depends on x, quiet places get intervals that
-    are too wide and noisy ones too narrow. With fewer than coverage/(1 − coverage) rows the ends
-    are infinite. Each output has its own intervals.
+    `model.predict(X_new, interval=coverage)` does the same while the model has a reference to its
+    training data. For rows from the same source as the data, the share inside is about `coverage`
+    on average, and provably at least 2·coverage − 1 (for CV+ minus at most √(2/n)). It is an
+    average over all rows: if the noise depends on x, intervals are too wide where it is small and
+    too narrow where it is large. With fewer than coverage/(1 − coverage) rows the ends are
+    infinite. Each output has its own intervals.
 
     References
     ----------
@@ -366,21 +366,21 @@ def prediction_sets(
     X_new : array-like of shape (n, d)
         Rows to classify.
     coverage : float, default=0.9
-        The share of new rows whose class is to be in their set.
+        The share of new rows whose set should contain their class.
     sample_weight : array-like, optional
         The weights it was fitted with.
 
     Returns
     -------
     ndarray of bool, shape (n, classes)
-        Which classes are in the set of each row, in the order of `classes_`. The predicted class
+        Which classes are in the set of each row, in the order of `classes_`; the predicted class
         always is.
 
     Notes
     -----
-    `model.predict_set(X_new, coverage)` does the same as long as the model has a reference to the
-    data of its fit. The guarantee is that of `intervals`. Classes are compared by probability, or
-    by their lead in score over the best other class where the model has no probabilities.
+    `model.predict_set(X_new, coverage)` does the same while the model has a reference to its
+    training data. The guarantee is that of `intervals`. Classes are compared by probability, or, if
+    the model has none, by their lead in score over the best other class.
 
     References
     ----------

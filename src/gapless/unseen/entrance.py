@@ -17,7 +17,7 @@ from .scores import Judge
 from .trial import Outcome, Trial
 from .verdict import judgement
 
-# A fit that ended farther from the best one is another model than those that never saw a row.
+# A fit that ended farther from the best one is not comparable with models fitted without a row.
 FAR = 0.01
 
 
@@ -31,7 +31,7 @@ def generalize(
     groups: Any = None,
     time: Any = None,
 ) -> Generalization:
-    """Estimate what a fitted model scores on unseen rows.
+    """Estimate the score of a fitted model on unseen rows.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def generalize(
         Any scorer of scikit-learn; by default the model's own `score`, R² or accuracy.
     groups : array-like of shape (n,), optional
         Labels of rows that belong together, such as those of one patient: a group is left out as a
-        whole, and new data is thought to come from new groups.
+        whole, and new data are assumed to come from new groups.
     time : array-like of shape (n,), optional
-        When each row was seen: rows are predicted by models of the past alone.
+        The time of each row: rows are predicted by models of earlier rows alone.
 
     Returns
     -------
@@ -57,16 +57,15 @@ def generalize(
     Raises
     ------
     ValueError
-        If X and y are not the data of the fit, or groups, time or scoring do not go with them.
+        If X and y are not the data of the fit, or groups, time or scoring do not suit them.
 
     Notes
     -----
-    The cost is that of a few fits. What is left out at a time is one x with all its rows: weights
-    count as repeated rows, and targets that differ at one x do not speak against each other. The
-    standard error is over the rows that are predicted; how the model would vary with other rows to
-    learn from is no part of it. A model that has chosen a parameter, as with alpha="loo", is scored
-    as if it had been given, and `method` says so; its `generalization_` is corrected for the
-    choice.
+    The cost is that of a few fits. One x is left out at a time, with all its rows: weights count as
+    repeated rows, and different targets at one x do not contradict each other. The standard error
+    covers the predicted rows, not how the model would vary with other training rows. A model that
+    has chosen a parameter, as with alpha="loo", is scored as if the value had been given, and
+    `method` says so; its `generalization_` is corrected for the choice.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def generalize(
 def measure(
     model: Any, fitted: Fitted, *, scoring: Any = None, groups: Any = None, time: Any = None
 ) -> Generalization:
-    """Estimate what a model scores on unseen rows, given its fit; see `generalize`."""
+    """Estimate the score of a model on unseen rows, given its fit; see `generalize`."""
     groups, time = _read_labels("groups", groups, fitted), _read_labels("time", time, fitted)
     if groups is not None and time is not None:
         raise ValueError("groups and time cannot both be given; choose one.")
@@ -163,7 +162,7 @@ def _judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
 
 
 def _judgement_of_share(outcome: Outcome, expected: float) -> tuple[str, str]:
-    """Whether a region holds as many unseen rows as it was asked to."""
+    """Whether a region holds the requested share of unseen rows."""
     if expected - outcome.score > 2 * outcome.standard_error:
         return "over-fitted", (
             f"more than 2 standard errors below the requested {expected:.3g}; use a wider kernel, "

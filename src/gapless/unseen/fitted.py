@@ -1,4 +1,4 @@
-"""A fit, as far as held-out predictions need it: what was minimised, and how to do it again."""
+"""A fit, as far as held-out predictions need it: what was minimised, and how to refit it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .versions import Dial, Version, scaling
 
 Array = np.ndarray
 
-# Beyond so many rows, or operations for a pass over the data, a fit takes a good part of a second.
-# Losses with kinks take about so many times as many passes, and more where the penalty is weak. Of
-# few rows, however wide, a part would tell too little.
+# With more rows, or operations for a pass over the data, a fit takes most of a second. Losses with
+# kinks take about FOR_KINKS times as many passes, and more if the penalty is weak. With few rows,
+# however wide, a part would say too little.
 LARGE_ROWS, LARGE_WORK, FOR_KINKS, FEW_ROWS = 10_000, 2e6, 5, 200
-# In units of the variances: the weakest ridge that a model without one, or almost, is compared
-# with, and one that holds nothing back.
+# In units of the variances: the weakest ridge that a model with (almost) none is compared with, and
+# one that has no effect.
 FIRST_RIDGE, LAST_RIDGE = 1e-2, 1e-7
-# With fewer rows for a feature a lasso may do better; its first strength is this part of the one
-# that leaves no feature.
+# With fewer rows per feature a lasso may do better; its first strength is this part of the one that
+# removes every feature.
 MANY_ROWS, FIRST_LASSO = 20, 0.05
 
 
@@ -44,13 +44,13 @@ class Fitted:
     problems : list of Problem
         One, or one per class or target.
     start : list of Parameters
-        Their solution, or with `is_solved` False a point to begin at.
+        Their solution, or, if not `is_solved`, a starting point.
     targets : ndarray of shape (n,) or (n, K)
-        The targets as numbers, positions of classes included: equal rows have equal ones.
+        The targets as numbers, classes by position: equal rows have equal ones.
     y : ndarray of shape (n,) or (n, K)
-        The targets as predictions are compared with them.
+        The targets with which predictions are compared.
     weights : ndarray of shape (n,)
-        How much each row counts in a score; class weights are no part of it.
+        The weight of each row in a score, without class weights.
     has_classes : bool
         Whether the targets are classes.
     averages : bool
@@ -71,20 +71,20 @@ class Fitted:
     tol: float = 1e-6
     is_solved: bool = True
 
-    # The score that the model was asked to have: none.
+    # The requested score of the model: none.
     expected: ClassVar[float | None] = None
-    # What `scaled` makes stronger, in words.
+    # What `scaled` strengthens, in words.
     strength: ClassVar[str] = "the penalty"
-    # Whether it answers with classes alone, and never with probabilities.
+    # Whether it predicts classes alone, never probabilities.
     is_plain: ClassVar[bool] = False
-    # Whether the shape of the model stays the same however weak its penalty is.
+    # Whether the model keeps its shape however weak its penalty is.
     is_limited: ClassVar[bool] = True
-    # Whether it repeats the targets of its own rows, whatever its penalty.
+    # Whether it reproduces the targets of its own rows, whatever its penalty.
     interpolates: ClassVar[bool] = False
 
     @cached_property
     def parameters(self) -> list[Parameters]:
-        """The solution; found when it is first asked for."""
+        """The solution; computed on first use."""
         return self.start if self.is_solved else self.solve(self.problems, self.start)
 
     @cached_property
@@ -111,7 +111,7 @@ class Fitted:
 
     @property
     def fit_weights(self) -> Array:
-        """How much each row counts in the fit."""
+        """The weight of each row in the fit."""
         return self.problems[0].weights
 
     @cached_property
@@ -126,7 +126,7 @@ class Fitted:
 
     @cached_property
     def units(self) -> Array:
-        """What is left out at a time: the rows of each x, numbered 0, 1, … by content, else −1."""
+        """The units to leave out: the rows of each x, numbered 0, 1, … by content, else −1."""
         return units_of(self.design.equal_x, self._labels, self.is_counted)
 
     @cached_property
@@ -144,7 +144,7 @@ class Fitted:
 
     @property
     def ignores_shifts(self) -> bool:
-        """Whether the same number added to all scores of a row changes nothing, as for softmax."""
+        """Whether adding the same number to all scores of a row changes nothing, as for softmax."""
         return self.problems[0].loss.task == "multiclass"
 
     @cached_property
@@ -154,7 +154,7 @@ class Fitted:
 
     @property
     def plain_rows(self) -> Design | None:
-        """The features from which errors may be predicted; None where they are none."""
+        """The features from which errors may be predicted; None if they are not features."""
         return self.design
 
     @property
@@ -164,13 +164,13 @@ class Fitted:
 
     @property
     def asymmetric_loss(self) -> Loss | None:
-        """The loss of a regression that asks for no mean, as of a quantile."""
+        """The loss of a regression that does not aim at a mean, such as a quantile's."""
         return asymmetric(self.problems[0].loss)
 
     # ---- other fits ------------------------------------------------------------------------------
 
     def simpler(self) -> list[Dial]:
-        """A stronger penalty; a ridge or a lasso where there is none to speak of."""
+        """A stronger penalty; a ridge or a lasso if there is none to speak of."""
         ridge = self._ridge
         if ridge is None:
             return [scaling(self, 10.0)]
@@ -183,12 +183,12 @@ class Fitted:
 
     @property
     def _has_many_features(self) -> bool:
-        """Whether some of them may be one too many, and leaving them out takes no time."""
+        """Whether some features may be superfluous, and leaving them out takes no time."""
         design, loss = self.design, self.problems[0].loss
         return design.n < MANY_ROWS * design.d and loss.has_curvature and not self.is_large
 
     def _with_lasso(self, step: int) -> Version | None:
-        """The same with Σ sdⱼ|wⱼ| for a penalty, a part of the one that leaves nothing."""
+        """The same with the penalty Σ sdⱼ|wⱼ|, a part of the one that removes every feature."""
         part = FIRST_LASSO * 2.0 ** (step - 1)
         if part > 0.5:
             return None
@@ -210,12 +210,12 @@ class Fitted:
         ridge, weaker = self._ridge, scaling(self, 0.1)
         if ridge is None:
             return [weaker]
-        # One that is weaker still has no effect, and takes solvers long.
+        # An even weaker one has no effect, and takes solvers long.
         return [lambda step: weaker(step) if ridge * 0.1**step > LAST_RIDGE else None]
 
     @cached_property
     def _ridge(self) -> float | None:
-        """The strength of ½Σ l2ⱼwⱼ², in units of the variances; None of another penalty."""
+        """The strength of ½Σ l2ⱼwⱼ², in units of the variances; None for another penalty."""
         squares = [squares_of(problem) for problem in self.problems]
         if any(l2 is None for l2 in squares):
             return None
@@ -224,7 +224,7 @@ class Fitted:
 
     @cached_property
     def _square_sums(self) -> Array:
-        """Σsᵢxᵢⱼ² of each feature, from its mean where there is a bias."""
+        """Σsᵢxᵢⱼ² of each feature, centred if there is a bias."""
         design, weights = self.design, self.fit_weights
         if self.problems[0].fit_bias:
             design = design.shifted(design.transposed_times(weights / weights.sum()))
@@ -238,7 +238,7 @@ class Fitted:
         return Version(other, f"a ridge penalty of {ridge:g}·Var(x) a row")
 
     def scaled(self, factor: float) -> Fitted | None:
-        """The same with a penalty `factor` times as strong; None where there is no strength."""
+        """The same with a penalty `factor` times as strong; None if it has no strength."""
         problems = []
         for problem in self.problems:
             penalty = problem.penalty.scaled(factor)
@@ -293,8 +293,8 @@ class Fitted:
     def merged(self, *, in_order: bool = False) -> tuple[Fitted, Array, Array]:
         """One row for equal ones (x, y), none without weight; which they are, and their weights.
 
-        They stand in the order of their content, unless nothing is merged, which spares a copy of
-        X; `in_order` they do in any case.
+        They are in the order of their content, unless nothing is merged, which avoids a copy of X;
+        with `in_order` they always are.
         """
         distinct = Distinct.of(self.distinct, self.fit_weights)
         if distinct.is_everything and not in_order:
@@ -321,10 +321,10 @@ class Fitted:
         return replace(replace(self, averages=True).only(rows), averages=self.averages)
 
     def without(self, rows: Array) -> list[Parameters]:
-        """The solution without some of the rows, from where the fit ended."""
+        """The solution without some of the rows, started from the fit."""
         rest = np.delete(np.arange(len(self.weights)), rows)
         weights = self.problems[0].weights.copy()
-        # Weight 0 is no row, and spares a copy of X.
+        # Weight 0 means no row, and avoids a copy of X.
         weights[rows] = 0.0
         problems = [
             replace(p, weights=weights, penalty=penalty)
@@ -333,7 +333,7 @@ class Fitted:
         return self.solve(problems, self._starts())
 
     def penalty_for(self, problem: Problem, total: float) -> Penalty:
-        """The penalty of a problem on rows of so much weight in all."""
+        """The penalty of a problem on rows of the summed weight `total`."""
         if not self.averages:
             return problem.penalty
         # A penalty that cannot be scaled has no strength that could grow.
@@ -345,11 +345,11 @@ class Fitted:
         return [self.penalty_for(problem, total) for problem in self.problems]
 
     def _starts(self) -> list[Parameters]:
-        """Where another fit begins; the dual point belongs to the rows and the penalty of this."""
+        """The start of another fit; the dual point depends on the rows and the penalty."""
         return [Parameters(p.w, p.b) for p in self.parameters]
 
     def solve(self, problems: list[Problem], starts: list[Parameters]) -> list[Parameters]:
-        """Minimise other problems, to the tolerance of the fit and a little more."""
+        """Minimise other problems, to slightly more than the tolerance of the fit."""
         starts = [Parameters(p.penalty.prox(s.w, 0.0), s.b) for p, s in zip(problems, starts)]
         narrow = self.narrow
         if narrow is None or not all(narrow.takes(problem) for problem in problems):
@@ -358,7 +358,7 @@ class Fitted:
         return [narrow.back(found) for found in self._solve(*inside)]
 
     def _solve(self, problems: list[Problem], starts: list[Parameters]) -> list[Parameters]:
-        # What counts are predictions to a few digits; the polish takes longer than the fit.
+        # Predictions need only a few digits; the polish takes longer than the fit.
         solutions = solve_many(problems, starts=starts, tol=0.01 * self.tol, polish=False)
         statuses = [solution.status for solution in solutions]
         if "interrupted" in statuses:

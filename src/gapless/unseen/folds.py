@@ -13,9 +13,9 @@ FOLDS = 5
 def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
     """Units 0, 1, … in a random order, of which any first `count` serve as a sample.
 
-    Seeded, and drawn by number: units that are numbered by content are drawn whatever the order of
-    the rows. With `strata` every stretch has a fair share of each stratum; a unit with rows in
-    several is in the first of them.
+    Seeded, and drawn by number: units numbered by content do not depend on the order of the rows.
+    With `strata` every slice has a fair share of each stratum; a unit with rows in several belongs
+    to the first of them.
     """
     order = np.random.default_rng(0).permutation(units.max() + 1)
     if strata is not None:
@@ -24,7 +24,7 @@ def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
         of_unit = np.full(len(order), len(stratum))
         np.minimum.at(of_unit, counted, stratum)
         of_unit = np.unique(of_unit, return_inverse=True)[1][order]
-        # The k-th unit of a stratum of size c stands at (k + ½)/c of the way.
+        # The k-th unit of a stratum of size c goes to (k + ½)/c of the way.
         by_stratum = np.argsort(of_unit, kind="stable")
         sizes = np.bincount(of_unit)
         rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -41,11 +41,11 @@ def dealt(
     order: Array | None = None,
     in_turn: bool = False,
 ) -> Array:
-    """Which of so many folds each row is in, or of fewer where there are not as many units.
+    """The fold of each row; there are `folds` of them, or fewer with fewer units.
 
-    Rows of one unit 0, 1, … are together; −1 is no unit, and in no fold. Units are drawn so that
-    each fold has its share of every stratum, unless they are given in an `order`. A fold is a
-    stretch of them, or they are dealt out in turn.
+    Rows of one unit 0, 1, … stay together; −1 is not a unit, and in no fold. Units are drawn so
+    that each fold has its share of every stratum, unless they are given in an `order`. A fold is a
+    slice of them, or they are dealt out in turn.
     """
     count = int(units.max()) + 1
     folds, place = min(folds, count), np.arange(count)
@@ -57,7 +57,7 @@ def dealt(
 
 
 def splits(of_row: Array) -> list[Fold]:
-    """The rows of all other folds and those of a fold, for each fold 0, 1, …, −1 being none."""
+    """The rows of all other folds and those of a fold, for each fold 0, 1, …; −1 is none."""
     return [
         (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
         for k in range(int(of_row.max()) + 1)

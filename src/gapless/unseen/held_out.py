@@ -1,9 +1,9 @@
-"""Held-out predictions of a fit: by a formula where one can be trusted, else by real refits.
+"""Held-out predictions of a fit: by a formula if one can be trusted, else by refits.
 
-What is left out at a time is a *unit*: a distinct x with all its rows and weights, or a group of
-rows. Without some of the rows of an x, the others would speak against them: of two classes at one x
-each would be blamed for the other. Fits that are no solution of a `Problem`, as of kernel machines,
-register their own ways with the three functions: `by_formula`, `by_refits`, `by_time`.
+A *unit* is left out at a time: a distinct x with all its rows and weights, or a group of rows. If
+only some rows of an x were left out, the others would contradict them: of two classes at one x each
+would be blamed for the other. Fits that do not solve a `Problem`, such as kernel machines, register
+their own versions of the three functions: `by_formula`, `by_refits`, `by_time`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .fitted import Array, Fitted
 from .folds import FOLDS, dealt, drawn, splits
 from .leave_one_out import HeldOut, NotAvailable, forward, leave_out
 
-# Up to so many units each is left out for real, which takes no longer than checking a formula.
+# With at most this many units, refit without each one: it costs no more than checking a formula.
 FEW_UNITS = 40
-# Of large data a single part is held out, of so many units: the folds would take longer than three
-# fits, and a score over 2,000 rows is known well enough.
+# With large data, hold out a single part of this many units: folds would take longer than three
+# fits, and a score over 2,000 rows is precise enough.
 LARGE_SAMPLE = 2000
 # The step of a finite difference in the strength of a penalty.
 LIGHTER = 0.01
@@ -41,11 +41,11 @@ class Estimate:
     z : ndarray of shape (n, K)
         Predictions of all outputs on the scale of the loss; NaN for rows that were not held out.
     method : str
-        How, in words.
+        The method, in words.
     is_exact : bool
-        Whether they are what real refits predict.
+        Whether they equal the predictions of refits.
     is_refitted : ndarray of bool, shape (n, K), optional
-        Which of them are, where not all.
+        Which of them do, if not all.
     """
 
     z: Array
@@ -56,7 +56,7 @@ class Estimate:
 
 @singledispatch
 def by_formula(fitted: Any, groups: Array | None = None) -> Estimate:
-    """From the fit alone, or NotAvailable."""
+    """Predict from the fit alone, or raise NotAvailable."""
     problem = fitted.problems[0]
     if len(fitted.problems) > 1 and problem.d > problem.n > LARGE_SAMPLE:
         raise NotAvailable(
@@ -71,7 +71,7 @@ def by_formula(fitted: Any, groups: Array | None = None) -> Estimate:
 
 
 def _by_lighter_penalty(fitted: Fitted, units: Array) -> Array:
-    """What a penalty does that falls with the weight that is left out, to first order in it."""
+    """The effect of a penalty that falls with the weight left out, to first order in it."""
     lighter = fitted.scaled(1 - LIGHTER)
     if lighter is None:
         return np.zeros_like(fitted.predictions)
@@ -83,14 +83,14 @@ def _by_lighter_penalty(fitted: Fitted, units: Array) -> Array:
 
 @singledispatch
 def by_refits(fitted: Any, units: Array, reason: str, by: str = "row") -> Estimate:
-    """From models that were fitted without some units, −1 being none; `reason` says why."""
+    """Predict by models fitted without some units, −1 being none; `reason` says why."""
     folds, method = folds_of(fitted, units, by)
     z = _by_one_part(fitted, folds) if len(folds) == 1 else _by_folds(fitted, folds)
     return Estimate(z, f"{method}, because {reason}" if reason else method, True)
 
 
 def _by_one_part(fitted: Fitted, folds: list[Fold]) -> Array:
-    """Predictions (n, K) of the one part of large data; all problems together, which is faster."""
+    """Predictions (n, K) of the one part of large data, all problems together, which is faster."""
 
     def penalty_at(problem: Problem, _: float, total: float) -> Penalty:
         return fitted.penalty_for(problem, total)
@@ -116,7 +116,7 @@ def _penalties_for(fitted: Fitted, problem: Problem, total: float) -> list[Penal
 
 @singledispatch
 def by_time(fitted: Any, time: Array) -> Estimate:
-    """Each row by models of rows that came before; NotAvailable if there is no before."""
+    """Predict each row by models of earlier rows; NotAvailable if there are none."""
     held = [
         forward(problem, partial(_solve_past, fitted, problem), time) for problem in fitted.problems
     ]
@@ -126,7 +126,7 @@ def by_time(fitted: Any, time: Array) -> Estimate:
 def _solve_past(
     fitted: Fitted, problem: Problem, known: Problem, start: Parameters | None
 ) -> Parameters:
-    """The solution of a problem on the rows that are known so far."""
+    """The solution of a problem on the rows known so far."""
     known = replace(known, penalty=fitted.penalty_for(problem, float(known.weights.sum())))
     return fitted.solve([known], [known.null if start is None else start])[0]
 
@@ -136,7 +136,7 @@ def _joined(held: list[HeldOut]) -> Array:
 
 
 def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[Fold], str]:
-    """Pairs (train, test) of rows, and what they are called."""
+    """Pairs (train, test) of rows, and their name in words."""
     count = int(units.max()) + 1
     order = drawn(units, count, fitted.targets if fitted.has_classes and by == "row" else None)
     if count <= FEW_UNITS:

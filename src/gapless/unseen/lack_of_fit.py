@@ -1,15 +1,15 @@
 """Lack of fit: whether the errors of a model can be predicted, from its features or from equal x.
 
 *From the features.* Each learner is a kernel: squares and products; a Gaussian, wide and narrow;
-and steps, to which boosted small trees tend (a sum over features of min(u, v), u being ranks, and
-its square for pairs of features). Errors of rows are predicted by leave-one-out in closed form;
-half of the rows choose the strength for the other half.
+and steps, the limit of boosted small trees (a sum over features of min(u, v), where u and v are
+ranks, and its square for pairs of features). Errors of rows are predicted by leave-one-out in
+closed form; half of the rows choose the strength for the other half.
 
 *From rows that share their x but not their target.* A table of categories has few distinct x, and
-new rows are likely to have one of them. No x can be left out there without tilting the rest: of all
-combinations of three bits, those without one are against it. But what to say of an x that is known
-needs no model: the mean of its rows. That mean without the row itself is a prediction of most
-freedom, held out exactly; a model that loses more on its own rows lacks fit (Fisher 1922).
+new rows are likely to have one of them. No x can be left out there without biasing the rest: of all
+combinations of three bits, those without one are against it. But a known x needs no model: the mean
+of its rows will do. That mean without the row itself is the prediction with the most freedom, held
+out exactly; a model that loses more on its own rows lacks fit (Fisher 1922).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from .paired import weighted_median
 
 Array = np.ndarray
 
-# Strengths that are tried, as parts of the mean of the diagonal of the kernel matrix times n.
+# Strengths to try, as parts of the mean of the diagonal of the kernel matrix times n.
 STRENGTHS = 10.0 ** np.arange(-4.0, 1.5, 0.5)
-# Features beyond so many standard deviations are drawn in, so that one row does not span the rest.
+# Clip features beyond this many standard deviations, so that one row does not dominate the rest.
 FAR = 4.0
-# A squared error counts for no more than so many typical ones.
+# A squared error counts for at most this many typical ones.
 LARGEST = 25.0
-# Rows of one class and one x are no copies where, of all x that come again, so many by weight come
-# with several classes.
+# Rows of one class and one x are not copies if, of all repeated x, at least this part by weight has
+# several classes.
 SEVERAL = 0.1
 
 
 def corrections(
     X: Array, errors: Array, weights: Array, labels: Array
 ) -> Iterator[tuple[str, Array]]:
-    """Predicted errors (n, K) of each row by models of the errors of rows of other labels."""
+    """Errors (n, K) of each row predicted by models of the errors of rows with other labels."""
     X = standard(X, weights)
     half = np.random.default_rng(0).permutation(int(labels.max()) + 1)[labels] % 2 == 0
     for name, K in _kernels(X):
@@ -48,7 +48,7 @@ def corrections(
 
 
 def standard(X: Array, weights: Array) -> Array:
-    """Columns with mean 0 and variance 1; those that do not vary, and NaN, are 0."""
+    """Columns with mean 0 and variance 1; constant ones, and NaN, become 0."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         X = np.where(np.isfinite(X), X, np.nan)
         w = weights[:, None] * np.isfinite(X)
@@ -100,7 +100,7 @@ def _held_out(K: Array, errors: Array, weights: Array, labels: Array, half: Arra
                     pull[rows] = np.linalg.solve((V * inverse) @ V.T, c[rows])
         found.append(errors - pull / root[:, None])
     off = [np.sum((errors - each) ** 2, axis=1) for each in found]
-    # Few rows with huge errors must not choose for all.
+    # A few rows with huge errors must not choose for all.
     off = [np.minimum(each, LARGEST * weighted_median(each, weights)) for each in off]
     out = np.empty_like(errors)
     for part in (half, ~half):
@@ -112,30 +112,30 @@ def _held_out(K: Array, errors: Array, weights: Array, labels: Array, half: Arra
 
 
 def by_same_x(targets: Array, weights: Array, units: Array, distinct: Array | None) -> Array:
-    """Means of targets (n, K) over other rows of the same x; NaN where there are none.
+    """Means of targets (n, K) over other rows of the same x; NaN if there are none.
 
     Parameters
     ----------
     targets : ndarray of shape (n, K)
-        Numbers, or 1 for the class that came.
+        Numbers, or 1 for the true class.
     weights : ndarray of shape (n,)
-        How much each row counts.
+        Weights of the rows.
     units : ndarray of int, shape (n,)
-        Which x each row has: 0, 1, …, or −1 for rows that do not count.
+        The x of each row: 0, 1, …, or −1 for rows without weight.
     distinct : ndarray of int, shape (n,), or None
-        Which row (x, y) each is. Equal ones may be copies, and are left out together; None leaves
-        out one of them, as classes ask for: all rows of a class are equal.
+        The row (x, y) that each is. Equal ones may be copies, and are left out together; None
+        leaves out one of them, as classes require: all rows of a class are equal.
 
     Notes
     -----
-    Rows of one x that all have one target may be copies, and weight 2 is a row twice: they speak
-    for each other only where x that come again often have several targets.
+    Rows of one x that all have one target may be copies, and weight 2 means a row twice: they count
+    as evidence for each other only if repeated x often have several targets.
     """
     kept = np.flatnonzero(units >= 0)
     of_x, w, y = units[kept], weights[kept], targets[kept]
     total, sums = np.bincount(of_x, w)[of_x], sums_by(of_x, w[:, None] * y)[of_x]
     if distinct is None:
-        # One row, or what there is of its class at its x where weights are below 1.
+        # One row, or all of its class at its x if weights are below 1.
         left_out = np.minimum(np.sum(sums * y, axis=1), 1.0)
         several = np.max(sums, axis=1) < total * (1 - 1e-9)
         again = total - left_out > 1e-9 * total

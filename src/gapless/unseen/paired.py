@@ -1,8 +1,8 @@
 """Whether one model predicts unseen rows clearly better than another: row by row, in pairs.
 
 The mean of the differences alone would be blind: one error of 10⁵ makes its standard error larger
-than any difference. So errors that have no bound are also compared by ranks (Wilcoxon 1945), among
-which such a row is one of many. The size of a gain is then a mean of logarithms.
+than any difference. So unbounded errors are also compared by ranks (Wilcoxon 1945), among which
+such a row is one of many. The size of a gain is then a mean of logarithms.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ Array = np.ndarray
 
 # How surprising a lead must be, as a standard normal number: a chance of 0.5 %.
 SURE = 2.58
-# A gain worth speaking of: this part of the loss, and this part of what a constant loses, of
-# numbers and of classes.
+# The smallest gain worth mentioning: this part of the loss, and this part of a constant's loss, for
+# numbers and for classes.
 PART, PART_OF_CONSTANT, PART_OF_CLASSES = 0.08, 0.01, 0.04
-# A mean loss that falls by this part is no chance, though a single row may decide it: it is one
-# that the other model does not miss.
+# A mean loss that falls by this part is not chance, even if a single row decides it: the other
+# model does not miss that row.
 DECISIVE = 0.8
-# One test alone decides only if the other does not say the opposite by so many standard errors.
+# One test alone decides only if the other does not contradict it by this many standard errors.
 AGAINST = 1.0
-# A row counts for no more than a change of its loss by this power of e.
+# A row counts for at most a change of its loss by this power of e.
 LARGEST = 3.0
 
 
 @dataclass(frozen=True)
 class Lead:
-    """How far another model is ahead of a model on unseen rows.
+    """How much better another model is than a model on unseen rows.
 
     Parameters
     ----------
     gain : float
-        How much lower its loss is: a part of the model's, or a logarithm where losses are unbounded
+        How much lower its loss is: a part of the model's, or a logarithm if losses are unbounded
         and the mean is blind.
     change : float
-        The same, as it varies least with single rows.
+        The same, in the form least sensitive to single rows.
     is_large : bool
-        Whether the gain is worth speaking of.
+        Whether the gain is worth mentioning.
     surprise : float
-        A standard normal number that is as rarely as large by chance.
+        The standard normal number with the same probability by chance.
     of_constant : float
-        The gain as a part of what a constant loses.
+        The gain as a part of a constant's loss.
     """
 
     gain: float
@@ -56,7 +56,7 @@ class Lead:
     of_constant: float = 0.0
 
     def is_clear(self, enough: float = SURE) -> bool:
-        """Whether it is more than chance explains, and worth speaking of."""
+        """Whether it is more than chance explains, and worth mentioning."""
         return self.is_large and self.surprise > enough
 
 
@@ -69,9 +69,9 @@ def lead(
     *,
     is_bounded: bool,
 ) -> Lead:
-    """How far another model is ahead, from what both lose, and what a constant loses, of each row.
+    """The lead of another model, from the losses of both, and of a constant, on each row.
 
-    Rows of one unit 0, 1, … are no independent trials; rows without a finite loss do not count.
+    Rows of one unit 0, 1, … are not independent trials; rows without a finite loss are ignored.
     """
     weights = np.where(np.isfinite(losses) & np.isfinite(others), weights, 0.0)
     kept = weights > 0
@@ -103,7 +103,7 @@ def lead(
 
 
 def _normal(t: float, count: int) -> float:
-    """The standard normal number that is as surprising as a t of so many trials."""
+    """The standard normal number as surprising as a t of `count` trials."""
     return float(np.clip(ndtri(stdtr(count - 1, t)), -40.0, 40.0))
 
 
@@ -124,7 +124,7 @@ def _signed_ranks(differences: Array, weights: Array, units: Array) -> float:
 
 
 def _typical(others: Array, constant: Array, weights: Array) -> float:
-    """A typical loss of the better model; not less than a small part of what a constant loses."""
+    """A typical loss of the better model, at least a small part of a constant's loss."""
     floor = 1e-3 * weighted_median(constant, weights)
     return max(weighted_median(others, weights), floor, float(np.finfo(float).tiny))
 

@@ -1,6 +1,6 @@
 """Rows drawn for the members of an ensemble, from the distinct rows in the order of their content.
 
-So a row of weight 2 is drawn as two rows are, a row of weight 0 never, and neither the order of the
+So a row of weight 2 is drawn like two rows, a row of weight 0 never, and neither the order of the
 rows nor how often they repeat changes what is drawn.
 """
 
@@ -21,11 +21,11 @@ from .._ground.design import Design
 
 Array = np.ndarray
 
-# Fewer draws than this, or than the cube root of the rows, are most likely a slip.
+# Fewer draws than this, or than the cube root of the rows, are most likely a mistake.
 FEW_DRAWS = 10
-# Weights whose sum is a smaller part of the rows are shares, and not meant as repeats.
+# Weights whose sum is a smaller part of the rows are shares, not repeats.
 SMALL_PART = 0.1
-# More draws than this take minutes; weights of such a sum are not meant as repeats.
+# More draws than this take minutes; weights of such a sum are not repeats.
 MOST_DRAWS = 1e8
 
 
@@ -36,7 +36,7 @@ class Population:
     Parameters
     ----------
     first : ndarray of int, shape (m,)
-        For each distinct row one row of the caller that has its content.
+        For each distinct row, one of the caller's rows with its content.
     place : ndarray of int, shape (n,)
         Which distinct row each row of the caller is; −1 for those without weight.
     weights : ndarray of shape (m,)
@@ -59,7 +59,7 @@ class Population:
 
     @property
     def total(self) -> float:
-        """How many rows the population stands for: the sum of all weights."""
+        """The number of rows that the population represents: the sum of all weights."""
         return float(self.weights.sum())
 
     @property
@@ -68,7 +68,7 @@ class Population:
         return bool(np.all(self.weights == self.weights[0]))
 
     def size_of(self, max_samples: Any) -> int:
-        """How many rows are drawn: a number, a part of the total weight, or None for all of it."""
+        """The number of rows to draw: a number, a part of the total weight, or None for all."""
         if isinstance(max_samples, Integral):
             return int(max_samples)
         part = self.total if max_samples is None else max_samples * self.total
@@ -108,16 +108,16 @@ class Population:
         return draw_rows(len(self.weights), size, seed, chances)
 
     def is_seen(self, counts: Array, seed: int, replace: bool = True) -> Array:
-        """Whether each distinct row counts as seen by a draw that has it so many times, (m,).
+        """Whether each distinct row counts as seen by a draw that has it `counts` times, (m,).
 
-        A row of weight s stands for s equal ones, and k draws miss any one of them with probability
-        (1 − 1/s)ᵏ, without replacement 1 − k/s: by that chance the row counts as not seen. If one
-        draw were enough to see all s, only members whose draw lacks them would speak of them, and
+        A row of weight s represents s equal ones, and k draws miss any one of them with probability
+        (1 − 1/s)ᵏ, without replacement 1 − k/s: with that chance the row counts as not seen. If one
+        draw were enough to see all s, only members that did not draw them would predict them, and
         these know the rows of the same x that contradict them.
         """
         copies = np.maximum(self.weights, 1.0)
         missed = (1.0 - 1.0 / copies) ** counts if replace else 1.0 - counts / copies
-        # Another stream than those of the rows and columns that are drawn.
+        # A separate stream from those that draw rows and columns.
         return np.random.default_rng([int(seed), 2]).random(len(counts)) >= missed
 
     def _draw_once(self, seed: int, size: int) -> Array:
@@ -138,8 +138,8 @@ class Population:
             return copies
         order = rng.permutation(most)
         owner = np.repeat(np.arange(count), copies)[order]
-        # Every one that a row of ticks at distance 1 hits, the first of them at random: each copy
-        # is hit with its own chance, and exactly `size` are (Madow 1949).
+        # Take every one that ticks at distance 1 hit, the first tick at random: each copy is hit
+        # with its own chance, and exactly `size` are (Madow 1949).
         hits = np.cumsum(_chances(np.repeat(self.weights / copies, copies), size)[order])
         hits[-1] = size
         ticks = np.floor(hits + rng.random())
@@ -147,7 +147,7 @@ class Population:
 
 
 def _chances(weights: Array, size: int) -> Array:
-    """Chances in proportion to weights, which sum to `size`; those that would exceed 1 are 1."""
+    """Chances proportional to weights that sum to `size`; those that would exceed 1 are 1."""
     chances, is_sure = np.zeros(len(weights)), np.zeros(len(weights), dtype=bool)
     while not is_sure.all():
         rest = weights[~is_sure]
@@ -163,7 +163,7 @@ def _chances(weights: Array, size: int) -> Array:
 def as_numbers(X: Any) -> Any:
     """X as a matrix of finite numbers that are equal where its entries are.
 
-    What is no number is numbered by its text, and a missing value by what no number is.
+    Non-numbers are numbered by their text; missing values get a number that no value has.
     """
     if is_table(X):
         return np.column_stack([_codes(series_of(X, j)) for j in range(X.shape[1])])
@@ -205,12 +205,12 @@ def equal_rows(F: Any, y: Array | None = None) -> Array:
 
 
 def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:
-    """How often the tree of a seed has drawn each of its rows, as the core draws them."""
+    """How often the tree with this seed has drawn each of its rows, as the core draws them."""
     counts = np.empty(rows, dtype=np.uint32)
     _core.draw_rows(int(draws), cumulated(chances), int(seed), counts)
     return counts
 
 
 def cumulated(chances: Array | None) -> Array | None:
-    """Chances of the rows, summed from the first on, as the core draws by them."""
+    """Cumulative chances of the rows, as the core uses them to draw."""
     return None if chances is None else np.cumsum(chances, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Sets of classes and intervals around predictions, for the estimators that have them.
 
-A classifier names `predict_set` and `sets_of` as its methods `predict_set` and `_sets`, a regressor
-`intervals_of` as `_intervals`.
+A classifier assigns `predict_set` and `sets_of` to its methods `predict_set` and `_sets`, a
+regressor `intervals_of` to `_intervals`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import numpy as np
 from .conformal import Calibration, Intervals, check_coverage
 
 Array = np.ndarray
-# What scores stand for, row by row.
+# Turns scores into predictions, row by row.
 Respond = Callable[[Array], Array]
 
 
 def as_they_are(scores: Array) -> Array:
-    """Scores that are shares of classes, or predictions, themselves."""
+    """Scores that already are shares of classes, or predictions."""
     return scores
 
 
 def predict_set(self, X, coverage=0.9):
-    """Predict sets of classes, such that most rows have their own class in their set.
+    """Predict sets of classes that contain the true class of most rows.
 
     Parameters
     ----------
     X : {array-like, sparse matrix, data frame}
         Rows to classify, as `predict` takes them.
     coverage : float, default=0.9
-        The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-        for what is promised. Forests and bagging judge it out of bag, and some models by a
-        formula; for others the first call fits ten times again.
+        The share of new rows whose set should contain their class. See `gapless.prediction_sets`
+        for the guarantee. Forests and bagging calibrate out of bag, and some models by a formula;
+        for others the first call refits ten times.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def predict_set(self, X, coverage=0.9):
 def sets_of(
     model: Any, calibration: Calibration, X: Any, coverage: float, conformity: Respond = as_they_are
 ) -> Array:
-    """The sets of classes of rows, by models that have not seen some rows.
+    """The sets of classes of rows, calibrated by models that have not seen some rows.
 
-    `conformity` says how well each class fits rows of scores (n, K): by its share, which they are.
+    `conformity` says how well each class fits rows of scores (n, K); by default the scores.
     """
     if isinstance(model.classes_, list) or calibration.targets.ndim == 2:
         raise ValueError(
@@ -65,7 +65,7 @@ def sets_of(
 
 
 def predict_with_intervals(model: Any, X: Any, coverage: float) -> Intervals:
-    """What a regressor predicts, with intervals by models that have not seen some rows."""
+    """A regressor's predictions, with intervals by models that have not seen some rows."""
     check_coverage(coverage)
     calibration = model._calibrated(
         "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
@@ -76,7 +76,7 @@ def predict_with_intervals(model: Any, X: Any, coverage: float) -> Intervals:
 def intervals_of(
     model: Any, calibration: Calibration, X: Any, coverage: float, respond: Respond = as_they_are
 ) -> Intervals:
-    """The intervals around the predictions of rows; `respond` says what scores predict."""
+    """The intervals around the predictions of rows; `respond` turns scores into predictions."""
     prediction = model.predict(X)
     ends = calibration.intervals(model._calibration_rows(X), coverage, respond)
     lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)

@@ -1,7 +1,7 @@
-"""Fits that are no solution of a `Problem`: they say themselves what they predict for unseen rows.
+"""Fits that do not solve a `Problem`: they say themselves what they predict for unseen rows.
 
-Kernel and local regression derive from `Refittable`. What is asked of it here, and of `Fitted` in
-`held_out`, is the same: held-out predictions by a formula, by refits, and by the past alone.
+Kernel and local regression derive from `Refittable`. It is used like `Fitted` in `held_out`:
+held-out predictions by a formula, by refits, and from the past alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Model = Callable[[Design], Array]
 
 
 class Refittable(ABC):
-    """A fit to rows with targets and weights that can be done again on some of the rows.
+    """A fit to rows with targets and weights that can be repeated on some of the rows.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ class Refittable(ABC):
     y : ndarray of shape (n,) or (n, K)
         Targets.
     weights : ndarray of shape (n,)
-        Weights ≥ 0; a row of weight 0 is no row.
+        Weights ≥ 0; rows of weight 0 are ignored.
     """
 
     has_classes = False
     ignores_shifts = False
-    # What `scaled` makes stronger, in words.
+    # What `scaled` strengthens, in words.
     strength = "the penalty"
     # Whether scores are meant as probabilities of classes.
     has_probabilities = True
-    # Whether the shape of the model stays the same however little it is held back.
+    # Whether the model keeps its shape however little it is regularised.
     is_limited = False
 
     def __init__(self, design: Design, y: Array, weights: Array):
@@ -51,22 +51,22 @@ class Refittable(ABC):
 
     @property
     def is_large(self) -> bool:
-        """Whether refits are dear; not where they are few and cheap, or there is a formula."""
+        """Whether refits are expensive; not if they are few and cheap, or there is a formula."""
         return False
 
     @property
     def is_plain(self) -> bool:
-        """Whether it answers with classes alone, and never with probabilities."""
+        """Whether it predicts classes alone, never probabilities."""
         return False
 
     @property
     def interpolates(self) -> bool:
-        """Whether it repeats the targets of its own rows, whatever its freedom."""
+        """Whether it reproduces the targets of its own rows, whatever its freedom."""
         return False
 
     @property
     def expected(self) -> float | None:
-        """The score that the model was asked to have, where it was asked for one."""
+        """The requested score of the model, if any."""
         return None
 
     @property
@@ -76,12 +76,12 @@ class Refittable(ABC):
 
     @property
     def outputs(self) -> int:
-        """How many predictions a row has."""
+        """The number of predictions per row."""
         return int(np.size(self.y[:1]))
 
     @property
     def fit_weights(self) -> Array:
-        """How much each row counts in the fit."""
+        """The weight of each row in the fit."""
         return self.weights
 
     @cached_property
@@ -106,12 +106,12 @@ class Refittable(ABC):
 
     @cached_property
     def units(self) -> Array:
-        """What is left out at a time: the rows of each x, numbered 0, 1, … by content, else −1."""
+        """The units to leave out: the rows of each x, numbered 0, 1, … by content, else −1."""
         return units_of(self.same, self.labels, self.is_counted)
 
     @cached_property
     def predictions(self) -> Array:
-        """What the model predicts for its own rows, (n, K)."""
+        """The model's predictions for its own rows, (n, K)."""
         return self.model(self.design)
 
     @property
@@ -127,45 +127,45 @@ class Refittable(ABC):
     def held_out(self, groups: Array | None) -> Array:
         """Each row predicted without its unit, or without its group, exactly: (n, K).
 
-        NotAvailable where there is no formula.
+        NotAvailable if there is no formula.
         """
 
     @abstractmethod
     def without_each(self, rows: Array) -> tuple[Array, Model]:
-        """Rows predicted without their units, (r, K), and what predicts new rows so.
+        """Rows predicted without their units, (r, K), and a function that predicts new rows so.
 
-        That function has results of shape (new rows, r, K): by each of the models that left the
-        unit of a row out. NotAvailable where there is no formula.
+        That function returns shape (new rows, r, K): predictions by each of the models that left
+        the unit of a row out. NotAvailable if there is no formula.
         """
 
     def scaled(self, factor: float) -> Refittable | None:
-        """The fit with a penalty `factor` times as strong; None where there is none."""
+        """The fit with a penalty `factor` times as strong; None if there is none."""
         return None
 
     def simpler(self) -> list[Dial]:
-        """The ways in which the fit can have less freedom."""
+        """The ways to give the fit less freedom."""
         return [scaling(self, 10.0)]
 
     def richer(self) -> list[Dial]:
-        """The ways in which it can have more."""
+        """The ways to give it more."""
         return [scaling(self, 0.1)]
 
     @property
     def plain_rows(self) -> Design | None:
-        """The features from which errors may be predicted; None where they are none."""
+        """The features from which errors may be predicted; None if they are not features."""
         return self.design
 
     @property
     def asymmetric_loss(self) -> Loss | None:
-        """The loss of a regression that asks for no mean, as of a quantile."""
+        """The loss of a regression that does not aim at a mean, such as a quantile's."""
         return None
 
     def with_shares(self, z: Array) -> Array:
-        """Held-out scores as they are: without a loss no step in the biases is known."""
+        """Held-out scores unchanged: without a loss no step in the biases is known."""
         return z
 
     def sample(self, rows: Array) -> Refittable:
-        """The fit to some rows, as if they were all; asked of fits that are large."""
+        """The fit to some rows, as if they were all; used for large fits."""
         raise NotAvailable("no subset of the rows represents all of them")
 
     def without(self, rows: Array) -> Model:
@@ -175,7 +175,7 @@ class Refittable(ABC):
         return self.fit_to(np.flatnonzero(is_kept))
 
     def predict(self, model: Model, rows: Array) -> Array:
-        """What a model predicts for some of the rows, (rows, K)."""
+        """A model's predictions for some of the rows, (rows, K)."""
         return model(self.design.rows(rows))
 
 

@@ -1,7 +1,8 @@
-"""What an estimator keeps of its fit, so that it can say later how it will do on unseen rows.
+"""What an estimator keeps of its fit, so that it can later estimate its score on unseen rows.
 
-Estimators inherit `Remembering` and keep `_training`, what their method `_fitted` rebuilds the fit
-from. It refers to the data and does not copy them; a copy of the model, or a file, has none of it.
+Estimators inherit `Remembering` and keep `_training`, from which their method `_fitted` rebuilds
+the fit. It refers to the data and does not copy them; a copy of the model, or a file, has none of
+it.
 """
 
 from __future__ import annotations
@@ -23,34 +24,34 @@ from .result import Generalization, uncorrected
 
 Array = np.ndarray
 
-# Where parameters of the fit are kept that predictions depend on.
+# Holds the parameters of the fit that predictions depend on.
 GIVEN = "_given"
-# What a model says of itself; predictions do not look at it.
+# A model's statements about itself; predictions do not use them.
 JUDGED: Declaration = {
     "certificate_": Maybe(Value(Certificate)),
     "generalization_": Maybe(Value(Generalization)),
 }
 PRIVATE = ("_training", "_choice", "_calibration")
-# The objective of a fit, computed again from its data, differs by rounding alone; by this part.
+# The objective of a fit, recomputed from its data, differs by rounding alone, at most this part.
 SAME_OBJECTIVE = 1e-6
 
 
 def take_over(estimator: Any, learned: dict[str, Any]) -> None:
     """Replace what an earlier fit has left, which `_stored` lists, by what this one has learned.
 
-    One assignment, so that another Ctrl-C finds either the old model or the new one.
+    One assignment, so that a second Ctrl-C leaves either the old model or the new one.
     """
     kept = {k: v for k, v in vars(estimator).items() if k not in estimator._stored}
     estimator.__dict__ = kept | learned
 
 
 def given_to_fit(estimator: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Parameters as the fit has them, which it keeps for `as_fitted`."""
+    """The parameters at the fit, kept for `as_fitted`."""
     return {GIVEN: {name: getattr(estimator, name) for name in names}}
 
 
 def as_fitted(estimator: Any) -> Any:
-    """The model with the parameters that it was fitted with; later ones are for the next fit."""
+    """The model with the parameters of its fit; later changes apply to the next fit."""
     given: dict[str, Any] = vars(estimator).get(GIVEN) or {}
     if all(getattr(estimator, name) is value for name, value in given.items()):
         return estimator
@@ -60,11 +61,11 @@ def as_fitted(estimator: Any) -> Any:
 
 
 class Remembering:
-    """Base of estimators with a `generalization_` that is computed when it is first asked for."""
+    """Base class of estimators with a `generalization_` that is computed on first access."""
 
-    # What is computed when it is asked for, from the data of the fit.
+    # Attributes computed on demand, from the data of the fit.
     _on_demand: ClassVar[tuple[str, ...]] = ("generalization_",)
-    # The method that scores rows, on which all answers of the model rest.
+    # The method that scores rows, on which all predictions of the model rest.
     _answering: ClassVar[str] = "_scores"
     # X, y and weights, validated; with reset=False the features must be those of the fit.
     _read: Callable[..., Any]
@@ -73,15 +74,15 @@ class Remembering:
 
     @classmethod
     def _get_param_names(cls):
-        # A class keeps its signature. Reading it at every look at the parameters, as scikit-learn
-        # does, takes a tenth of the time to bag small models.
+        # The signature of a class is fixed. Reading it at every access to the parameters, as
+        # scikit-learn does, takes a tenth of the time to bag small models.
         if "_names_of_parameters" not in cls.__dict__:
             cls._names_of_parameters = tuple(super()._get_param_names())
         return list(cls._names_of_parameters)
 
     @functools.cached_property
     def generalization_(self) -> Generalization:
-        """What the model will score on data it has not seen; computed when first asked for.
+        """The model's estimated score on unseen data; computed on first access.
 
         The fit keeps a reference to its data. A copy of the model has none: call
         `gapless.generalize(model, X, y, sample_weight)`.
@@ -94,7 +95,7 @@ class Remembering:
         return self._fitted(self._reread(X, y, sample_weight))
 
     def _reread(self, X, y, sample_weight) -> Any:
-        """The data of the fit, read again; an error if their classes are others."""
+        """The data of the fit, read again; an error if their classes differ."""
         check_is_fitted(self)
         data = self._read(X, y, sample_weight, reset=False)
         classes = getattr(data, "classes", None)
@@ -106,7 +107,7 @@ class Remembering:
         return data
 
     def _check_objective(self, found: float, rounding: float = 0.0) -> None:
-        """Refuse data on which the objective of the model is not what it was in its fit."""
+        """Refuse data on which the objective of the model differs from that of its fit."""
         known: Certificate = self.certificate_
         expected = known.primal
         room = SAME_OBJECTIVE * (abs(expected) + known.scale) + rounding
@@ -118,14 +119,14 @@ class Remembering:
             )
 
     def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        """A copy of the model that returns the scores z[i] for row i, requested by X = [[i]]."""
         twin = copy.copy(self)
         scores = self._shaped(z)
         setattr(twin, self._answering, lambda X: scores[X[:, 0]])
         return twin
 
     def _shaped(self, z: Array) -> Array:
-        """Scores (n, K) in the shape in which the model has them."""
+        """Scores (n, K) in the model's own shape."""
         return z
 
     def _fitted(self, *training: Any) -> Any:
@@ -148,7 +149,7 @@ class Remembering:
         return self._at(**{name: getattr(self, f"{name}_") for name in self._tuned()})
 
     def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
-        """The estimate, corrected for parameters that were chosen."""
+        """The estimate, corrected for the choice of parameters."""
         # What was tried is not needed again.
         choice = vars(self).pop("_choice", None)
         if choice is None or plain.kind == "unknown":
@@ -157,7 +158,7 @@ class Remembering:
         return uncorrected(plain, self._tuned()) if scored is None else scored.corrected(plain)
 
     def _calibrated(self, cure: str) -> Calibration:
-        """What the fit knows of its errors on unseen rows; found when first asked for."""
+        """The fit's calibration by its errors on unseen rows; computed on first use."""
         calibration: Calibration | None = vars(self).get("_calibration")
         if calibration is None:
             calibration = self._calibration = calibrate(self._remembered(cure))
@@ -173,13 +174,13 @@ class Remembering:
         return self._fitted(*vars(self)["_training"])
 
     def __getstate__(self):
-        # Neither a copy nor a file takes the training data along.
+        # Neither a copy nor a file includes the training data.
         state = super().__getstate__()
         return {k: v for k, v in state.items() if k not in PRIVATE}
 
     def __dir__(self):
-        # What is computed on demand is listed while it can be, and not looked at: that would
-        # compute it, or warn.
+        # Attributes on demand are listed while they are available, but not read: that would compute
+        # them, or warn.
         known = vars(self)
         is_there = dict.fromkeys(self._on_demand, "_training" in known)
         return [

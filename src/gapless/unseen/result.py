@@ -1,4 +1,4 @@
-"""Generalization: what a model scores on data it has not seen, said in words."""
+"""Generalization: a model's score on unseen data, in words."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Disagreement:
     Attributes
     ----------
     refits : int
-        How many rows, or groups, were left out for real.
+        The number of rows, or groups, whose models were refitted.
     largest, mean : float
         Differences of their predictions, on the scale of the loss: for regression in the units of
         the target.
     part : float
         The same as a part of how far predictions move when their row is left out.
     score : float
-        What it would do to the score if all predictions missed twice that part of their way.
+        The effect on the score if all predictions missed twice that part of their way.
     """
 
     refits: int
@@ -36,24 +36,24 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Generalization:
-    """What a model scores on unseen rows. Prints as a sentence.
+    """A model's score on unseen rows. Prints as a sentence.
 
     Attributes
     ----------
     metric : str
-        What is measured; higher is better, as for every scorer of scikit-learn.
+        The score's name; higher is better, as for every scorer of scikit-learn.
     train : float
         The score on the rows of the fit.
     unseen : float
         The estimated score on rows that the fit has not seen.
     standard_error : float
-        Of `unseen`, over rows drawn like these: how much it would vary with other rows to predict.
+        Of `unseen`: how much it would vary with other rows to predict.
     gap : float
         train − unseen.
     method : str
         How rows were held out: "loo" (exact), "approximate loo" (one Newton step), "span", "refits"
-        (each row left out for real), "5-fold", "hold-out" or "forward", and why where a simpler one
-        was not available.
+        (a refit without each row), "5-fold", "hold-out" or "forward", and why a simpler one was not
+        available.
     disagreement : Disagreement or None
         With real refits, for approximate methods.
     verdict : str
@@ -97,7 +97,7 @@ class Generalization:
 
 
 def uncorrected(result: Generalization, tuned: Sequence[str]) -> Generalization:
-    """The result for a model whose parameters were chosen, said to be as if they had been given."""
+    """The result for a model that chose parameters, worded as if they had been given."""
     if not tuned or result.kind == "unknown":
         return result
     choice = " and ".join(tuned)
@@ -113,10 +113,10 @@ def chosen_among(
     kind: str | None = None,
     rows: int | None = None,
 ) -> Generalization:
-    """The result of a method for a model that was chosen among so many, corrected for that.
+    """The result for a model chosen among `models`, corrected for that.
 
-    Its verdict is of the same kind, unless another is named; `rows` are those of a sample, where
-    one has chosen.
+    Its verdict is of the same kind, unless another is named; `rows` is the size of the sample, if
+    one was used to choose.
     """
     how = "corrected for selection among" if found.is_winner else "minus the optimism found among"
     numbers = result.metric, result.train, found.unseen, found.standard_error
@@ -134,7 +134,7 @@ def chosen_among(
 def sentence(
     kind: str, metric: str, train: float, unseen: float, standard_error: float, advice: str
 ) -> str:
-    """The verdict in words: its kind, both scores, and what follows."""
+    """The verdict in words: its kind, both scores, and the advice."""
     digits = _decimals(standard_error, unseen)
     return (
         f"{kind}: {metric} {unseen:.{digits}f} ± {standard_error:.{digits}f} on unseen rows, "

@@ -16,18 +16,18 @@ from .folds import dealt
 
 Array = np.ndarray
 
-# What is scored of models without targets, which tell rows inside from those outside.
+# The score of models without targets, which separate rows inside from those outside.
 INSIDE = "share inside"
-# Blocks of rows that are left out in turn, for the standard error of scores that are no means.
+# Blocks of rows left out in turn, for the standard error of scores that are not means.
 BLOCKS = 50
 
 
 @runtime_checkable
 class RowScorer(Protocol):
-    """A scorer that also says what each row contributes: numbers whose mean is the score."""
+    """A scorer that also returns what each row contributes: numbers whose mean is the score."""
 
     def of_rows(self, model: Any, X: Array, y: Array, weights: Array) -> Array:
-        """What each row contributes, (n,)."""
+        """The contribution of each row, (n,)."""
 
 
 class Judge:
@@ -36,16 +36,16 @@ class Judge:
     Parameters
     ----------
     model : estimator
-        The fitted model; its `_standing_in(z)` is a copy that predicts row i, asked for by X =
-        [[i]], from the scores z[i].
+        The fitted model; its `_standing_in(z)` is a copy that predicts row i, requested by
+        X = [[i]], from the scores z[i].
     y : ndarray of shape (n,) or (n, K)
         Targets.
     weights : ndarray of shape (n,)
-        How much each row counts; a row of weight 0 is no row.
+        Weights of the rows; those of weight 0 are ignored.
     scoring : str, callable or None
-        As in scikit-learn; None is accuracy for classifiers, the share of rows that are called +1
-        for detectors of outliers, whose targets are all +1, and R² for all others. Of a `RowScorer`
-        the standard error is known without scoring again.
+        As in scikit-learn; None is accuracy for classifiers, the share of rows predicted as +1 for
+        outlier detectors, whose targets are all +1, and R² for all others. The standard error of a
+        `RowScorer` is known without scoring again.
     """
 
     def __init__(self, model: Any, y: Array, weights: Array, scoring: Any = None):
@@ -53,7 +53,7 @@ class Judge:
         is_region = is_outlier_detector(model)
         default = "accuracy" if is_classifier(model) or is_region else "r2"
         asked = default if scoring is None else scoring
-        # scikit-learn has no accuracy of several outputs with more than two classes.
+        # scikit-learn has no accuracy for several outputs with more than two classes.
         is_joint = isinstance(asked, str) and asked == "accuracy" and np.ndim(y) == 2
         self.scorer = _all_right if is_joint else check_scoring(model, asked)
         self.metric = metric_name(asked)
@@ -70,7 +70,7 @@ class Judge:
         return Judge(self.model, self.y[rows], self.weights[rows], self.scoring)
 
     def score(self, z: Array, rows: Array | None = None) -> float:
-        """The score of all rows that have a prediction, or of these."""
+        """The score of all rows that have a prediction, or of `rows`."""
         rows = self._predicted(z) if rows is None else rows
         weights = self.weights[rows]
         options: dict[str, Any] = {}
@@ -94,22 +94,22 @@ class Judge:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every prediction of the mean has the best score, the targets being all equal."""
+        """Whether predicting the mean always has the best score, because all targets are equal."""
         y = self.y[self.weights > 0]
         return self.metric == "R²" and bool(np.all(y == y[:1]))
 
     def of_rows(self, z: Array) -> Array | None:
-        """The score of each row, if the score of all is their mean; else None."""
+        """The score of each row if the score of all is their mean, else None."""
         if self._of_rows is None:
             return None
         twin, rows = self.model._standing_in(z), np.arange(len(z))
         return _single(self._of_rows(twin, rows[:, None], self.y, self.weights))
 
     def standard_error(self, z: Array, units: Array) -> float:
-        """Of the score, over the units 0, 1, … to which the rows belong.
+        """The standard error of the score, over the units 0, 1, … of the rows.
 
-        For means over rows and for R² from each row's share, without a scorer; else by a jackknife
-        that leaves out blocks of units.
+        For means over rows and for R², from each row's share; else by a jackknife that leaves out
+        blocks of units.
         """
         rows = self._predicted(z)
         of_row = np.unique(units[rows], return_inverse=True)[1]
@@ -151,7 +151,7 @@ class Judge:
 
 
 def metric_name(scoring: Any) -> str:
-    """What the score is called."""
+    """The name of the score."""
     if isinstance(scoring, str):
         return "R²" if scoring == "r2" else scoring
     function = getattr(scoring, "_score_func", scoring)
@@ -159,7 +159,7 @@ def metric_name(scoring: Any) -> str:
 
 
 def _all_right(model: Any, X: Array, y: Array, sample_weight: Array | None = None) -> float:
-    """The share of rows of which all outputs are right."""
+    """The share of rows with all outputs right."""
     return float(np.average(_hits(model, X, y, sample_weight), weights=sample_weight))
 
 
@@ -172,7 +172,7 @@ def _single(values: Array) -> Array:
 
 
 def _of_mean(values: Callable) -> Callable:
-    """For the mean of `values` over rows and outputs: how far each row is from it."""
+    """For the mean of `values` over rows and outputs: the deviation of each row from it."""
 
     def share(model: Any, X: Array, y: Array, weights: Array) -> Array:
         value = _single(values(model, X, y, weights))
@@ -193,7 +193,7 @@ def _of_r2(model: Any, X: Array, y: Array, weights: Array) -> Array:
 
 
 def _parts_of_r2(model: Any, X: Array, y: Array, weights: Array) -> Array:
-    """1 − eᵢ²/B, whose mean is R²; 1 − eᵢ² for a target that does not vary."""
+    """1 − eᵢ²/B, whose mean is R²; 1 − eᵢ² for a constant target."""
     y = y.reshape(len(y), -1)
     spread = np.average((y - np.average(y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
     return 1 - (y - model.predict(X).reshape(y.shape)) ** 2 / np.where(spread > 0, spread, 1.0)

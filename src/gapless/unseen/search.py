@@ -1,7 +1,7 @@
-"""What a search over parameters has tried and chosen, as plain data, and what the winner is worth.
+"""What a search over parameters has tried and chosen, as plain data, and the winner's score.
 
 Made by every estimator that tunes: `Search` is shown to users, `Choice` is kept until the score of
-the winner has been corrected for having been chosen.
+the winner has been corrected for the choice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .selection_bias import Corrected, correct
 
 Array = np.ndarray
 
-# What a parameter is set to so that the fit chooses it: by leaving out each row, or by folds.
+# Values that make the fit choose a parameter: by leaving out each row, or by folds.
 LOO, CV = "loo", "cv"
 
 
@@ -34,7 +34,7 @@ class Search:
     unseen, standard_errors : ndarray of shape (m,)
         The score of rows that the models had not seen, and its standard error.
     rows : ndarray of int, shape (m,)
-        How many distinct x there were; a first look may be at fewer.
+        The number of distinct x; a first look may use fewer.
     chosen : int
         Which of them was chosen.
     metric : str
@@ -68,7 +68,7 @@ class Search:
         Returns
         -------
         axes : matplotlib Axes
-            With a dot for each model that was tried, and a ring or disk for the chosen one.
+            With a dot for each model tried, and a ring or disk for the chosen one.
         """
         plots = pictures()
         return plots.search(
@@ -79,7 +79,7 @@ class Search:
 def best_of(unseen: Array, standard_errors: Array, select: str) -> int:
     """The best of m models, or with "1se" the first within a standard error of it.
 
-    The models stand in order, the simplest first.
+    The models are in order, the simplest first.
     """
     best = int(np.nanargmax(unseen))
     if select == "min":
@@ -95,26 +95,26 @@ class Choice:
     Parameters
     ----------
     search : Search
-        The models that were tried, and which of them was chosen.
+        The models tried, and which of them was chosen.
     shown, by : ndarray of shape (units, m)
-        The scores that are reported, and those that decide; of the last m models of the search,
-        where those before were only looked at on fewer rows.
+        The scores that are reported, and those that decide; of the last m models of the search, if
+        the earlier ones were only tried on fewer rows.
     weights : ndarray of shape (units,)
         The weights of the units.
     is_whole : bool, default=True
-        Whether all units were left out; of a sample, the score of the winner is not corrected.
+        Whether all units were left out; with a sample, the winner's score is not corrected.
     within : float, default=0.0
-        The winner is the first model within so many standard errors of the best one.
+        The winner is the first model within this many standard errors of the best one.
     families : ndarray of int, shape (m,), optional
-        With `within`, only models of the same family as the best one are looked at.
+        With `within`, only models of the best one's family are considered.
     method : str, default="loo"
         How units were left out.
     refuted : tuple of str, default=()
-        Verdicts on the winner that speak against what was tried, as "over-fitted" where a much
+        Verdicts on the winner that the search itself refutes, such as "over-fitted" if a much
         stronger penalty was tried and did worse.
     is_rough : bool, default=False
-        Whether the scores are rougher than the estimate for the winner, or of a sample. They then
-        tell only by how much selection inflates a score, which is subtracted from the estimate.
+        Whether the scores are rougher than the estimate for the winner, or come from a sample. They
+        then only show how much selection inflates a score, which is subtracted from the estimate.
     """
 
     search: Search
@@ -156,13 +156,13 @@ class Choice:
     def scored(self, model: Any, fitted: Any) -> Choice | None:
         """The same with the scores of all units: itself.
 
-        What a family keeps in place of a `Choice`, because scores are only made when they are
-        needed, makes one here, from the model and its fit; None where it cannot.
+        A family that keeps something else in place of a `Choice`, because scores are computed only
+        when needed, makes one here, from the model and its fit; None if it cannot.
         """
         return self
 
     def honest(self) -> Corrected:
-        """What is left of the winner's lead when it has to win on other rows."""
+        """What remains of the winner's lead when it has to win on other rows."""
         before = len(self.search.unseen) - self.by.shape[1]
         return correct(
             self.shown,
@@ -174,7 +174,7 @@ class Choice:
         )
 
     def corrected(self, plain: Generalization) -> Generalization:
-        """The estimate for the chosen model, corrected for its having been chosen."""
+        """The estimate for the chosen model, corrected for the choice."""
         if plain.kind == "unknown" or not (self.is_whole or self.is_rough):
             return uncorrected(plain, tuple(self.search.values))
         found, count = self.honest(), self.by.shape[1]

@@ -1,4 +1,4 @@
-"""The honest score of a winner: what is left of its lead when it has to win on other rows.
+"""The honest score of a winner: what remains of its lead when it has to win on other rows.
 
 The best of many models owes part of its score to luck. Bootstrap bias-corrected cross-validation
 (Tsamardinos, Greasidou and Borboudakis 2018) measures that part without fitting anything again, on
@@ -18,24 +18,25 @@ from .._ground.threads import single_blas
 
 Array = np.ndarray
 
-# Bags of rows. The unseen score varies by about a twentieth of its standard error with their draw.
+# Bags of rows. Their random draw changes the unseen score by about a twentieth of its standard
+# error.
 BAGS = 300
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """The winner of a search, and what it can be expected to score on unseen rows.
+    """The winner of a search, and its expected score on unseen rows.
 
     Attributes
     ----------
     winner : int
         The chosen configuration.
     unseen : float
-        Its score, corrected for having been chosen.
+        Its score, corrected for the choice.
     standard_error : float
-        Of `unseen`, for the training set's part as well.
+        Of `unseen`, including the variation of the training set.
     optimism : float
-        What the correction took away: the mean score of the winner minus `unseen`.
+        The size of the correction: the mean score of the winner minus `unseen`.
     is_winner : bool
         Whether the configuration that was chosen is the one that wins on all rows; if not, its
         score is corrected by the optimism of that one.
@@ -64,29 +65,29 @@ def correct(
     chosen: int | None = None,
     seed: int = 0,
 ) -> Corrected:
-    """Choose the best of m configurations, and say what it will score on unseen rows.
+    """Choose the best of m configurations, and estimate its score on unseen rows.
 
     Parameters
     ----------
     held_out : array-like of shape (n, m)
         The score of each row by each configuration, from predictions that did not use the row;
-        larger is better. What is reported is a mean over rows: accuracy, minus an error, or the
+        larger is better. The reported score is a mean over rows: accuracy, minus an error, or the
         area under the curve as the mean of the rows' placement values.
     weights : array-like of shape (n,), optional
-        Weights ≥ 0 of the rows, 1 if None. A row with weight 0 is not there.
+        Weights ≥ 0 of the rows, 1 if None. Rows of weight 0 are ignored.
     choose_by : array-like of shape (n, m), optional
-        The scores by which the winner is chosen, if others than those that are reported.
+        The scores that choose the winner, if not those that are reported.
     within : float, default=0.0
-        The winner is the first configuration within so many standard errors of the best one, the
-        configurations standing in order, the simplest first. 0 takes the best, 1 is the rule of one
+        The winner is the first configuration within this many standard errors of the best one; the
+        configurations are in order, the simplest first. 0 takes the best, 1 is the rule of one
         standard error.
     families : array-like of int, shape (m,), optional
-        With `within`, only configurations of the same family as the best one are looked at.
+        With `within`, only configurations of the best one's family are considered.
     chosen : int, optional
-        The configuration that was chosen, where that took more than these scores, such as means
-        over folds; None is the winner on all rows.
+        The chosen configuration, if it depends on more than these scores, such as means over folds;
+        None is the winner on all rows.
     seed : int, default=0
-        Of the bags.
+        Seed of the bags.
 
     Returns
     -------
@@ -94,10 +95,10 @@ def correct(
 
     Notes
     -----
-    The rows must be of distinct x, those of one x merged into one with their mean score and the sum
-    of their weights. A bag draws n of them, each as likely as any other and with all its weight,
-    because rows of one x are no independent evidence. So weight 2 and a row that was there twice,
-    merged, are the same.
+    The rows must have distinct x, those of one x merged into one with their mean score and the sum
+    of their weights. A bag draws n of them, all equally likely and with all their weight, because
+    rows of one x are not independent evidence. So weight 2 and a repeated row, merged, are the
+    same.
 
     The squared standard error is 3v + 2o², v the variance of the winner's mean if its rows were
     independent, and o the optimism. They are not independent: row i has trained the model that
@@ -166,7 +167,7 @@ def _read(scores: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 def _out_of_bag(scores: Array, rule: _Rule, winner: int, seed: int) -> Array:
-    """The mean score of each row by the winners of the bags that it is not in."""
+    """The mean score of each row by the winners of the bags that do not contain it."""
     n, m = scores.shape
     if m == 1:
         # It wins every bag.
@@ -182,7 +183,7 @@ def _out_of_bag(scores: Array, rule: _Rule, winner: int, seed: int) -> Array:
 
 
 def _bags(n: int, seed: int) -> Iterator[Array]:
-    """How often each row is in each bag, (bags, n), some bags at a time."""
+    """How often each row is in each bag, (bags, n), in blocks of bags."""
     generator = np.random.default_rng(seed)
     for bags in blocks(BAGS, n):
         size = bags.stop - bags.start
@@ -210,7 +211,7 @@ class _Rule:
             if not self.within:
                 return best
             weighted *= s
-            # Σω²(q − q̄)², as for the mean of rows that are drawn anew
+            # Σω²(q − q̄)², as for the mean of resampled rows
             first, second = weighted @ choice, weighted @ choice**2
         at = np.arange(len(best)), best
         n, top = len(s), means[at]

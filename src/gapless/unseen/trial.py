@@ -1,4 +1,4 @@
-"""One way of holding rows out, tried on a fit and, for the verdict, on other penalties."""
+"""One way of holding rows out, applied to a fit and, for the verdict, to other penalties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .leave_one_out.distinct import counted_labels
 from .result import Disagreement
 from .scores import Judge
 
-# How many units are left out for real to check a formula: so many far ones, and as many at random.
+# Units to refit as a check of a formula: this many far ones, and as many at random.
 REFITS = 20
 
 
@@ -23,8 +23,8 @@ REFITS = 20
 class Outcome:
     """Held-out predictions with their score.
 
-    `why_refits` says why a formula was not used, and is None where it was. With `keeps_shares` the
-    score is that of the predictions with the shares of the classes kept.
+    `why_refits` says why a formula was not used, None if it was. With `keeps_shares` the score is
+    that of the predictions with the class shares kept.
     """
 
     estimate: Estimate
@@ -43,7 +43,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What is left out, of which fit, and who judges."""
+    """What is left out, of which fit, and how it is scored."""
 
     fitted: Fitted
     judge: Judge
@@ -59,7 +59,7 @@ class Trial:
 
     @property
     def by(self) -> str:
-        """What a unit is called."""
+        """The name of a unit."""
         return "row" if self.groups is None else "group"
 
     def run(
@@ -68,7 +68,7 @@ class Trial:
         """Held-out predictions: by formula unless there is a reason against it.
 
         The fit is the trial's own, or another on the same rows. Only a score above `enough` is
-        worth the check of an approximation.
+        worth checking an approximation.
         """
         if self.time is not None:
             return self._scored(by_time(fitted, self.time))
@@ -85,7 +85,7 @@ class Trial:
         return replace(outcome, why_refits=why_refits)
 
     def _judged(self, fitted: Fitted, estimate: Estimate) -> Outcome:
-        """The score of units left out one by one; of rows, unless their absence has decided it.
+        """The score of units left out one at a time; of rows, unless their absence has decided it.
 
         Without a row its class is less frequent, so held-out scores lean to the others: with
         balanced classes and little signal, to an accuracy of 0.
@@ -99,9 +99,9 @@ class Trial:
         return replace(kept, estimate=estimate, keeps_shares=True)
 
     def _refuse_worse_than_guessing(self, fitted: Fitted, outcome: Outcome) -> None:
-        """NotAvailable where the absence of single rows has decided, and no shares were kept.
+        """NotAvailable if the absence of single rows has decided, and no shares were kept.
 
-        A model that has learned nothing is as good as a guess by the shares of the classes.
+        A model that has learned nothing is as good as a guess by the class shares.
         """
         is_asked = fitted.has_classes and self.groups is None and self.judge.metric == "accuracy"
         if not is_asked or outcome.keeps_shares or self.units.max() < FEW_UNITS:
@@ -119,7 +119,7 @@ class Trial:
         return Outcome(estimate, self.judge.score(z), self.judge.standard_error(z, self.units))
 
     def _checked(self, fitted: Fitted, outcome: Outcome) -> Outcome:
-        """The outcome with its disagreement with real refits, or NotAvailable where that is large.
+        """The outcome with its disagreement with refits; NotAvailable if that is large.
 
         Few units are all refitted: that is no more work than the check.
         """
@@ -138,10 +138,10 @@ class Trial:
         return replace(outcome, disagreement=disagreement)
 
     def _refitted(self, fitted: Fitted, estimate: Estimate) -> tuple[Estimate, Disagreement]:
-        """The estimate with some units refitted for real, and how far it was from that.
+        """The estimate with some units refitted, and its error there.
 
-        Half of them are those that the formula moves farthest: where it errs it errs there, and
-        few rows often decide the score. The others are random.
+        Half of them are those that the formula moves farthest: if it errs, it errs there, and few
+        rows often decide the score. The others are random.
         """
         z, moved = estimate.z.copy(), _moved(fitted, estimate)
         halves = self._chosen(np.max(np.abs(moved), axis=1))
@@ -173,9 +173,9 @@ class Trial:
         return farthest, others[~np.isin(others, farthest)][:REFITS]
 
     def _change(self, z: Array, by: Array) -> float:
-        """How much the score changes if predictions are off by so much, all in or all out.
+        """The change of the score if predictions are off by twice `by`, all in or all out.
 
-        By twice as much, since rows that were not looked at may miss more.
+        Twice, since unchecked rows may miss by more.
         """
         score = self.judge.score(z)
         return max(abs(self.judge.score(z + 2 * side * by) - score) for side in (1, -1))
@@ -188,7 +188,7 @@ class Trial:
     ) -> tuple[Estimate, Disagreement]:
         """The same by refits of a part of the rows, with the same ratio of penalty to weight.
 
-        With fewer rows each has more to say, so that the formula does worse there than on all.
+        With fewer rows each has more influence, so the formula does worse there than on all.
         """
         strata = fitted.targets if fitted.has_classes and self.groups is None else None
         chosen = drawn(self.units, LARGE_SAMPLE, strata)
@@ -208,7 +208,7 @@ def _moved(fitted: Fitted, estimate: Estimate) -> Array:
 
 
 def _comparable(fitted: Fitted, difference: Array) -> Array:
-    """Differences of scores, without a shift of all classes where that means nothing."""
+    """Differences of scores, without a shift of all classes if that means nothing."""
     if fitted.ignores_shifts:
         return difference - difference.mean(axis=1, keepdims=True)
     return difference

@@ -1,13 +1,13 @@
-"""Over-fitted, under-fitted or balanced: what a person would say who knew the truth.
+"""Over-fitted, under-fitted or balanced: what someone who knew the truth would say.
 
 A model is compared, on the same held-out rows, with versions of itself: simpler ones, down to a
 constant, and richer ones. Over-fitted: a simpler one is clearly better. Under-fitted: a richer one
-is. For a model whose shape stays the same however little it is held back, as a line's, the richer
-one is the model with a correction of its errors. Where both are better, the larger gain decides.
+is. For a model that keeps its shape however little it is regularised, such as a line, the richer
+one is the model with a correction of its errors. If both are better, the larger gain decides.
 Families say which versions they have (`versions`); everything else is here.
 
-Rows that share their x are left out together, so a comparison on held-out rows is one on new x.
-Where x come again, with other targets, those that are known count as well: see `repeated`.
+Rows that share their x are left out together, so held-out rows have new x. If x repeat, with other
+targets, known x count as well: see `lack_of_fit`.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from .paired import PART, SURE, Lead, lead
 from .trial import Outcome, Trial
 from .versions import Dial, Version, at_once
 
-# How often a dial is turned at most, and for large data.
+# The most turns of a dial, and for large data.
 MOST_TURNS, TURNS_OF_LARGE = 5, 2
-# A turn that changes the loss by less has no effect, or too little not to go on by two; one that
-# raises it by more than this has gone too far.
+# A turn that changes the loss by less than NO_EFFECT has none; below SLOW the next turn is a double
+# one; one that raises the loss by more than HARM has gone too far.
 NO_EFFECT, SLOW, HARM = 1e-3, 0.01, 0.02
-# A model that does more than a constant is not held back where so many turns have no effect.
+# A model better than a constant is not held back if this many turns have no effect.
 FLAT_TURNS = 2
-# How surprising a lead must be where the model loses less than half as much on its own rows as on
+# How surprising a lead must be if the model loses less than half as much on its own rows as on
 # unseen ones: a chance of 5 %.
 SURE_BY_HEART, HALF = 1.64, 0.5
-# A gain that matters even if the score stays the same: this part of what a constant loses.
+# A gain that matters even if the score stays the same: this part of a constant's loss.
 MUCH = 0.1
-# Of so many units errors are predicted, and from so many features at most.
+# Predict the errors of at most this many units, from at most this many features.
 MOST_UNITS, MOST_FEATURES = 600, 500
-# Other rows of the same x speak for all where they can for this part of the weight.
+# Use other rows of the same x if they cover this part of the weight.
 MOST = 0.5
 NOTHING_BUT_HEART = (
     "it has memorised its training rows, and does no better than a constant on unseen ones"
@@ -52,9 +52,9 @@ NEITHER = "no simpler or richer version does clearly better"
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """A version that was compared: its lead, its score where it is known, and the fit itself.
+    """A version that was compared: its lead, its score if known, and the fit itself.
 
-    `answers` is what it says of unseen rows.
+    `answers` are its answers on unseen rows.
     """
 
     name: str
@@ -75,14 +75,14 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """A fit with its held-out predictions, and what other versions of it do on the same rows."""
+    """A fit with its held-out predictions, compared with other versions on the same rows."""
 
     trial: Trial
     outcome: Outcome
 
     @cached_property
     def answering(self) -> Answering:
-        """What scores say, and what that loses."""
+        """How scores become answers, and answers losses."""
         return Answering(self.trial.judge, self.trial.fitted)
 
     @cached_property
@@ -92,17 +92,17 @@ class Comparison:
 
     @cached_property
     def answers(self) -> Array:
-        """What the fit says of unseen rows."""
+        """The fit's answers on unseen rows."""
         return self.answering.answers(self.outcome.estimate.z, self.link)
 
     @cached_property
     def losses(self) -> Array:
-        """What it loses there."""
+        """Its losses there."""
         return self.answering.losses(self.answers)
 
     @cached_property
     def constant(self) -> Array:
-        """What each row would be told by one that knows no features, and none of its unit."""
+        """The answer to each row without features, and without its unit."""
         targets, units = self.answering.targets, self.trial.units
         weights = np.where(units >= 0, self.trial.judge.weights, 0.0)
         sums = np.zeros((units.max() + 1, targets.shape[1] + 1))
@@ -115,19 +115,19 @@ class Comparison:
 
     @cached_property
     def known(self) -> Array:
-        """What the fit says of its own rows."""
+        """The fit's answers on its own rows."""
         return self.answering.answers(self.trial.fitted.predictions, self.link)
 
     @cached_property
     def weights(self) -> Array:
-        """How much each row counts; 0 for those in no unit."""
+        """The weight of each row; 0 for those in no unit."""
         return np.where(self.trial.units >= 0, self.trial.judge.weights, 0.0)
 
     @cached_property
     def is_by_heart(self) -> bool:
         """Whether the model loses far less on its own rows than on unseen ones.
 
-        That says nothing of one that interpolates, however simple it is.
+        That means nothing for one that interpolates, however simple it is.
         """
         if self.trial.fitted.interpolates:
             return False
@@ -140,7 +140,7 @@ class Comparison:
         return constant.change < -HARM and constant.surprise < -1.0
 
     def _ratio(self, losses: Array, others: Array) -> float:
-        """The sum of some losses as a part of that of others, of rows that have both."""
+        """The sum of some losses as a part of that of others, over rows that have both."""
         kept = (self.weights > 0) & np.isfinite(losses) & np.isfinite(others)
         total = float(np.sum((self.weights * others)[kept]))
         return float(np.sum((self.weights * losses)[kept])) / total if total > 0 else 1.0
@@ -160,7 +160,7 @@ class Comparison:
         if self.trial.fitted.asymmetric_loss is None:
             score = self.answering.score(self.constant)
             yield Rival("a constant", self.lead(self.constant), score, self.constant)
-        # Between far too narrow and just right may lie worse, as where C is large as well.
+        # Between far too narrow and just right may lie worse, as if C is large as well.
         harm = np.inf if self.is_by_heart else HARM
         turned = list(self._turned(self.trial.fitted.simpler(), harm, MOST_TURNS))
         yield from turned
@@ -170,10 +170,10 @@ class Comparison:
 
     def richer(self) -> Iterator[Rival]:
         """The best of each way to be richer."""
-        # One that knows its rows by heart has had freedom enough.
+        # One that knows its rows by heart has enough freedom.
         if self.is_by_heart:
             return
-        # One that does no more than a constant has nothing to lose, and may need many splits.
+        # One that is no better than a constant has nothing to lose, and may need many splits.
         is_idle = self.lead(self.constant).change > -HARM
         limits = (np.inf, MOST_TURNS) if is_idle else (NO_EFFECT, FLAT_TURNS)
         turned = list(self._turned(self.trial.fitted.richer(), *limits))
@@ -190,9 +190,9 @@ class Comparison:
                 yield best
 
     def _best(self, dial: Dial, harm: float, flat: int) -> Rival | None:
-        """The version of a dial that does best, turned as long as that does no more harm.
+        """The best version of a dial, turned until it does harm.
 
-        After so many turns in a row without effect no other is tried.
+        After `flat` turns in a row without effect no other is tried.
         """
         best, before, step, still = None, 0.0, 1, 0
         for _ in range(TURNS_OF_LARGE if self.trial.fitted.is_large else MOST_TURNS):
@@ -225,7 +225,7 @@ class Comparison:
         return Rival(version.name, self.lead(answers), outcome.score, answers, version.fit)
 
     def confirmed(self, rival: Rival) -> Rival:
-        """The rival, by refits where its formula misses them."""
+        """The rival, by refits if its formula is off."""
         if rival.fit is None:
             return rival
         checked = self._rival(Version(rival.fit, rival.name), is_checked=True)
@@ -236,8 +236,8 @@ class Comparison:
     def has_gained_over(self, rival: Rival) -> bool:
         """Whether the model knows its own rows clearly better than a simpler version does.
 
-        One that does not is no better at its own rows for its freedom, and has not over-fitted: it
-        may lose on unseen rows because the rows without them are tilted against them.
+        If not, its freedom has not helped on its own rows, so it has not over-fitted: it may lose
+        on unseen rows because the remaining rows are biased against them.
         """
         if self.is_by_heart or self.trial.fitted.interpolates:
             return True
@@ -252,7 +252,7 @@ class Comparison:
 
     @cached_property
     def same_x(self) -> Array | None:
-        """What other rows of the same x say of each row; None where they say too little of all."""
+        """Answers for each row from other rows of the same x; None if they cover too little."""
         trial = self.trial
         if trial.groups is not None or trial.time is not None:
             return None
@@ -268,7 +268,7 @@ class Comparison:
         return found if np.sum(self.weights[spoken]) > MOST * np.sum(self.weights) else None
 
     def lead_of_same_x(self, answers: Array) -> Rival | None:
-        """How far other rows of the same x are ahead of these answers; None where they are not."""
+        """How far other rows of the same x are ahead of these answers; None if they are not."""
         if self.same_x is None:
             return None
         score = self.answering.score(np.where(np.isfinite(self.same_x), answers, np.nan))
@@ -304,9 +304,9 @@ class Comparison:
 
 
 def judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
-    """Over-fitted, under-fitted or balanced, and what follows."""
+    """Over-fitted, under-fitted or balanced, and the advice."""
     comparison = Comparison(trial, outcome)
-    # What holds for new x alone is no fault of a model whose x come again.
+    # What holds for new x alone is not the fault of a model whose x repeat.
     if (rival := comparison.lead_of_same_x(comparison.known)) is not None:
         return "under-fitted", _advice(rival, outcome.score)
     over, under = _simpler(comparison), _clearest(comparison, comparison.richer(), SURE)
@@ -335,7 +335,7 @@ def _simpler(comparison: Comparison) -> Rival | None:
 
 
 def _clearest(comparison: Comparison, rivals: Iterator[Rival], enough: float) -> Rival | None:
-    """Of versions that are clearly better the one with the largest gain, if refits say so too."""
+    """The clearly better version with the largest gain, if refits confirm it."""
     score = comparison.outcome.score
     clear = [rival for rival in rivals if rival.is_clear(enough, score)]
     if not clear:
@@ -345,7 +345,7 @@ def _clearest(comparison: Comparison, rivals: Iterator[Rival], enough: float) ->
 
 
 def _most_likely(answers: Array) -> Array:
-    """Classes without a doubt: 1 for the likeliest, NaN where nothing is known."""
+    """Classes without doubt: 1 for the likeliest, NaN if nothing is known."""
     is_known = np.all(np.isfinite(answers), axis=1)
     out = np.full(answers.shape, np.nan)
     out[is_known] = np.eye(answers.shape[1])[answers[is_known].argmax(axis=1)]

@@ -1,8 +1,8 @@
-"""Versions of a fit with less or more freedom, which its verdict compares it with.
+"""Versions of a fit with less or more freedom, with which its verdict compares it.
 
-A fit says by `simpler()` and `richer()` which dials it has. A dial is a function of a step 1, 2, …
-that returns the fit turned so far, ever simpler or ever richer, or None where it ends. How the
-versions are compared is written once, in `verdict`.
+A fit's `simpler()` and `richer()` return its dials. A dial is a function of a step 1, 2, … that
+returns the fit turned that far, ever simpler or ever richer, or None at its end. `verdict` compares
+the versions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """Another fit to the same rows, and what it is called, such as "ten times the penalty"."""
+    """Another fit to the same rows, and its name, such as "ten times the penalty"."""
 
     fit: Any
     name: str
@@ -38,7 +38,7 @@ def scaling(fit: Any, base: float, first: float = 1.0) -> Dial:
 
 
 def at_once(fit: Any) -> Dial:
-    """The fit with all its dials turned to be simpler, each as far; None of less than two."""
+    """The fit with all its dials turned simpler, each as far; None with fewer than two."""
 
     def turned(step: int) -> Version | None:
         other, names = fit, list[str]()
@@ -60,7 +60,7 @@ def multiple(times: float) -> str:
 
 
 def kernel_dial(kernel: Any, fit_of: Callable[[Any], Any], base: float) -> Dial:
-    """Fits whose kernel is narrower, by a base above 1, or wider; none where it has no width."""
+    """Fits with a narrower kernel, for a base above 1, or a wider one; none without a width."""
 
     def turned(step: int) -> Version | None:
         other = kernel.narrowed(base**step)
@@ -77,11 +77,11 @@ def kernel_dial(kernel: Any, fit_of: Callable[[Any], Any], base: float) -> Dial:
 # ---- changes of parameters -----------------------------------------------------------------------
 
 Changes = dict[str, Any]
-# A function of a step 1, 2, … that returns changes, or None where it ends.
+# A function of a step 1, 2, … that returns changes, or None at its end.
 ChangeDial = Callable[[int], Changes | None]
 # Rounds change by this factor with each step.
 FACTOR = 3
-# More than these, or three times as many as there are, take longer than an answer is worth.
+# More than these, or three times the present number, take longer than an answer is worth.
 MOST_ROUNDS = 300
 
 
@@ -102,7 +102,7 @@ def fewer_rounds(name: str, rounds: int) -> ChangeDial:
 
 
 def more_rounds(name: str, rounds: int) -> ChangeDial:
-    """Three times the rounds, nine times, …, as far as that is no end of work."""
+    """Three times the rounds, nine times, …, within reason."""
     most = max(MOST_ROUNDS, FACTOR * rounds)
 
     def turned(step: int) -> Changes | None:

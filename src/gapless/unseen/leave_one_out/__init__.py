@@ -1,10 +1,10 @@
-"""Held-out predictions from one fit: what each row would get from the model that never saw it.
+"""Held-out predictions from one fit: each row by the model that never saw it.
 
 `leave_out` chooses: `features` (a step in the coefficients), `rows` (the same in the rows), `joint`
-(outputs that meet), `spectrum` (least squares by singular values, for all digits), `span` (support
+(coupled outputs), `spectrum` (least squares by singular values, for all digits), `span` (support
 vectors). `ridge_path` does it for many strengths at once, `forward` by refits that see only the
-past; `shares` puts scores of classes right. Called by `held_out`, `conformal` and the paths; knows
-problems, never an estimator.
+past; `shares` corrects the scores of classes. Called by `held_out`, `conformal` and the paths;
+knows problems, never an estimator.
 """
 
 from ._base import HeldOut, NotAvailable

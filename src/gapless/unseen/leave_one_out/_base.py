@@ -1,4 +1,4 @@
-"""What every way of leaving rows out hands back, and the arithmetic that several of them share."""
+"""What every leave-one-out method returns, and the arithmetic that several of them share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ...solvers import EPS, unit_diagonal
 
 Array = np.ndarray
 
-# The largest dense system that is worth solving: it takes about a second. One of m unknowns takes
-# m³ operations. So many take no time to speak of, and so many for each entry of X are fewer than
-# what folds cost: never too few for dense rows, which have at least m entries each.
+# The largest dense system worth solving: it takes about a second. One of m unknowns takes m³
+# operations. CHEAP_SYSTEM of them take next to no time, and SYSTEM_PER_ENTRY per entry of X cost
+# less than folds: dense rows, with at least m entries each, always qualify.
 LARGEST_SYSTEM = 3000
 CHEAP_SYSTEM, SYSTEM_PER_ENTRY = 2e9, 4000
-# Beyond these, one step on the active set is no guide: it explodes as the active set nears n, and
-# for kinks of the loss as the rows at one near the number of coefficients.
+# Beyond these, one step on the active set is unreliable: it explodes as the active set nears n, and
+# for kinks of the loss as the number of rows at one nears the number of coefficients.
 LARGEST_LEVERAGE = 0.9
 LARGEST_ACTIVE_SHARE = 0.5
 
@@ -31,12 +31,12 @@ class NotAvailable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What each row is predicted by a model that never saw it.
+    """Predictions of each row by a model that never saw it.
 
     Parameters
     ----------
     z : ndarray, the shape of the predictions
-        Predictions on the scale of the loss; NaN where no model can be had (`forward`).
+        Predictions on the scale of the loss; NaN where there is no model (`forward`).
     leverage : ndarray of shape (n,)
         The share of its own prediction that a row, or its group, decides: 0 … 1.
     method : str
@@ -49,7 +49,7 @@ class HeldOut:
 
 
 def refuse_large_system(unknowns: int, problem: Problem) -> None:
-    """NotAvailable where a dense system would take long, or longer than folds of sparse rows."""
+    """NotAvailable if a dense system would take long, or longer than folds of sparse rows."""
     design = problem.design
     if unknowns > LARGEST_SYSTEM:
         raise NotAvailable(f"{unknowns} unknowns are too many for one dense system")
@@ -65,9 +65,9 @@ def squares_of(problem: Problem) -> Array | None:
 
 
 def whiten(H: Array) -> tuple[Array, float]:
-    """W with H⁻¹ = WWᵀ for H ≥ 0, which is overwritten, and how well it is conditioned, 0 … 1.
+    """W with H⁻¹ = WWᵀ for H ≥ 0, which is overwritten, and its conditioning, 0 … 1.
 
-    Where H is singular, 0, and W spans what is left of it.
+    If H is singular, 0, and W spans its range.
     """
     m = len(H)
     if not m:
@@ -93,8 +93,8 @@ def members(labels: Array) -> list[Array]:
 def block_step(B: Array, T: Array, g: Array) -> tuple[Array, float]:
     """B(I − TᵀT)⁻¹Bᵀg, the step of rows that are left out together, and their leverage.
 
-    J = BBᵀ is what a pull on the rows moves, TᵀT = BᵀAB with A their curvature, g their slopes.
-    Worked out in the rows or in the columns of B, whichever are fewer.
+    J = BBᵀ is the response to a pull on the rows, TᵀT = BᵀAB with A their curvature, g their
+    slopes. Computed in the rows or in the columns of B, whichever are fewer.
     """
     in_rows = len(T) <= T.shape[1]
     with single_blas(), np.errstate(divide="ignore", invalid="ignore"):

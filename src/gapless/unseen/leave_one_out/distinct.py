@@ -1,8 +1,8 @@
 """Rows of one x as one: what is left out is a distinct x, with all its rows and all their weight.
 
-So weight 2 and a row that is there twice give the same estimates, a row of weight 0 is no row, and
-where an x occurs with several targets none of them is left to speak against the others. Only where
-all rows have the same x, so that nothing tells them apart, distinct rows (x, y) are left out.
+So weight 2 and a repeated row give the same estimates, a row of weight 0 does not exist, and if an
+x occurs with several targets, none of them is left to contradict the others. Only if all rows have
+the same x, so that nothing distinguishes them, distinct rows (x, y) are left out.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ._base import Array, NotAvailable
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """Which rows stand for which.
+    """Which rows represent which.
 
     Parameters
     ----------
     kept : ndarray of int
         The rows of positive weight.
     first : ndarray of int
-        Of each distinct row, the first that there is.
+        For each distinct row, its first occurrence.
     inverse : ndarray of int, shape (len(kept),)
         Which distinct row each kept row is.
     weights : ndarray of shape (len(first),)
@@ -60,7 +60,7 @@ class Distinct:
 
     @classmethod
     def units(cls, problem: Problem, groups: Array | None = None) -> Distinct:
-        """What of a problem is left out at a time; with groups 0, 1, …, what is merged in each."""
+        """The units of a problem to leave out; with groups 0, 1, …, what is merged in each."""
         labels = left_together(problem.design, problem.y, problem.weights > 0)
         if groups is not None:
             pairs = groups * (labels.max(initial=0) + 1) + labels
@@ -68,7 +68,7 @@ class Distinct:
         return cls.of(labels, problem.weights)
 
     def spread(self, of_distinct: Array, of_all: Array) -> Array:
-        """What holds for the distinct rows, for every row; rows of weight 0 keep theirs."""
+        """Values of the distinct rows, spread to every row; rows of weight 0 keep theirs."""
         if self.is_everything:
             return of_distinct
         of_all = of_all.copy()
@@ -76,11 +76,11 @@ class Distinct:
         return of_all
 
     def firsts(self, of_all: Array) -> Array:
-        """What the distinct rows have, given what is the same for equal rows."""
+        """Values of the distinct rows, from values that are the same for equal rows."""
         return of_all if self.is_everything else of_all[self.first]
 
     def sums(self, of_all: Array) -> Array:
-        """What equal rows have together, of numbers (n,) or (n, K)."""
+        """Sums over equal rows of numbers (n,) or (n, K)."""
         if self.is_everything:
             return of_all
         return sums_by(self.inverse, of_all[self.kept])
@@ -90,7 +90,7 @@ class Distinct:
         if self.is_everything:
             return of_all
         first = of_all[self.first]
-        # Of the differences, which are exactly 0 where all are the same.
+        # Of the differences, which are exactly 0 if all are the same.
         other = (of_all[self.kept] - first[self.inverse]).T * weights[self.kept]
         return first + (sums_by(self.inverse, other.T).T / self.weights).T
 
@@ -101,7 +101,7 @@ class Distinct:
     def merged(self, problem: Problem) -> Problem:
         """The problem with one row for all that are equal, its target the mean of theirs.
 
-        The same one for the squared loss. For others it tells the rows and their weights alone.
+        Equivalent for the squared loss. For others only the rows and their weights are meaningful.
         """
         if self.is_everything:
             return problem
@@ -131,7 +131,7 @@ def mean_and_error(scores: Array, weights: Array, labels: Array | None = None) -
     """Weighted means of scores (n,) or (n, m) over rows, and their standard errors.
 
     Rows of different labels 0, 1, … are independent; without labels all are. Rows of weight 0 are
-    none, whatever their scores and labels.
+    ignored, whatever their scores and labels.
     """
     rows = weights > 0
     scores, weights = scores[rows], weights[rows]
@@ -144,17 +144,17 @@ def mean_and_error(scores: Array, weights: Array, labels: Array | None = None) -
 
 
 def counted_labels(labels: Array, is_counted: Array) -> Array:
-    """Labels 0, 1, … in the order of those given, of the rows that count; −1 for the others."""
+    """Labels 0, 1, … in the order of those given, of the rows with weight; −1 for the others."""
     numbered = np.full(len(labels), -1)
     numbered[is_counted] = np.unique(labels[is_counted], return_inverse=True)[1]
     return numbered
 
 
 def units_of(same: Array, labels: Array, is_counted: Array) -> Array:
-    """What is left out at a time, a distinct x: 0, 1, … by content; −1 for rows that do not count.
+    """The units to leave out, distinct x: 0, 1, … by content; −1 for rows without weight.
 
     `same` and `labels` are the numbers of the rows x and (x, y). An x is ranked by the least of its
-    labels among the rows that count: the others must not matter.
+    labels among the rows with weight: the others must not matter.
     """
     if _is_one(same[is_counted]):
         return counted_labels(labels, is_counted)
@@ -164,9 +164,9 @@ def units_of(same: Array, labels: Array, is_counted: Array) -> Array:
 
 
 def by_appearance(labels: Array, is_counted: Array) -> tuple[Array, Array]:
-    """Labels 0, 1, … of the rows that count by where they first stand, else −1; where that is.
+    """Labels 0, 1, … of the rows with weight by first occurrence, else −1; and those positions.
 
-    Of the numbers given, from 0 to the largest, each must occur.
+    All numbers from 0 to the largest must occur.
     """
     counted = np.flatnonzero(is_counted)
     if len(counted) == len(labels) == labels.max(initial=-1) + 1:

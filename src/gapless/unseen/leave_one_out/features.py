@@ -1,4 +1,4 @@
-"""One Newton step in the coefficients, for predictions that do not meet in the loss.
+"""One Newton step in the coefficients, for predictions not coupled by the loss.
 
 With slopes g = s·ℓ′ and curvatures A = s·ℓ″ at the full fit, and the Hessian H = X̃ᵀAX̃ + Λ in the
 coefficients that move and the bias, the model without the rows G is one step away:
@@ -23,11 +23,11 @@ from ._base import LARGEST_SYSTEM, Array, NotAvailable, block_step, members, whi
 
 
 class InFeatures:
-    """Rows that are left out of a fit, given by its predictions z, slopes g, both (n, K), and A.
+    """Leave rows out of a fit, given by its predictions z, slopes g, both (n, K), and A.
 
     `penalty` is the curvature of the penalty in the columns of the design: a matrix or its
     diagonal. A (n,) is shared by the K columns of g and z. `known` are the mean of the rows under A
-    and X̃ᵀAX̃ with the bias eliminated, where a fit has made them.
+    and X̃ᵀAX̃ with the bias eliminated, if a fit has computed them.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class InFeatures:
         self.z, self.g = self.z - moved, self.g - self.A[:, None] * moved
 
     def lost(self, leverage: Array) -> float:
-        """What rounding may have done to the results."""
+        """The rounding error of the results."""
         digits = self.condition * (1 - float(np.max(leverage, initial=0.0)))
         return self.design.d * EPS / digits if digits > 0 else np.inf
 

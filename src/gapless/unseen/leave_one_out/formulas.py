@@ -1,4 +1,4 @@
-"""Choosing the formula by which each row is predicted without itself."""
+"""Choose the formula that predicts each row without itself."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .features import InFeatures
 from .rows import InRows, kernel_of
 from .spectrum import Spectrum
 
-# What an exact formula may lose to rounding before singular values take over; more where they
-# would take longer, counted in operations, and how many are still worth it: some seconds.
+# The digits an exact formula may lose before singular values take over; more if those would take
+# longer, counted in operations, and how many are still worth it: some seconds.
 LOSS_OF_DIGITS, LARGEST_LOSS_OF_DIGITS = 1e-10, 1e-7
 CHEAP, MOST_WORK = 2e8, 2e10
 
@@ -45,7 +45,7 @@ def leave_out(
     parameters : Parameters
         Its solution; piecewise-linear losses need the dual point as well.
     groups : array-like of shape (n,), optional
-        Labels of rows that are left out together. Without, the rows of one x are, whatever their
+        Labels of rows that are left out together; by default those of one x, whatever their
         targets.
     curved : Curved, optional
         The loss to second order at the solution, if it is known from the fit: for a smooth loss of
@@ -66,8 +66,8 @@ def leave_out(
     Exact ("loo") for the squared loss with ½Σ l2ⱼwⱼ² or without a penalty. For other smooth losses,
     and on the active set of other penalties, one Newton step from the full fit ("approximate loo").
     Rows of one x pull in the same direction: their slopes and curvatures add up, and for the
-    squared loss they are one row with the mean of their targets.
-    It costs about as much as one step of a fit, n·m² for m active coefficients or n³ if n < m.
+    squared loss they are one row with the mean of their targets. The cost is about that of one step
+    of a fit, n·m² for m active coefficients or n³ if n < m.
 
     References
     ----------
@@ -97,7 +97,7 @@ def _labels(groups: Array, n: int) -> Array:
 
 
 def _around(problem: Problem, curved: Curved, units: Distinct) -> tuple[Array, Array, str]:
-    """Held-out predictions of the units (m,), leverages, and the method, from what a fit knows."""
+    """Held-out predictions of the units (m,), leverages and method, from a fit's derivatives."""
     l2 = squares_of(problem)
     assert l2 is not None
     of_units = replace(
@@ -156,7 +156,7 @@ def _refuse_wild_steps(z: Array, leverage: Array, largest: float) -> None:
 def _by_outputs(
     hold_out, problem: Problem, parameters: Parameters, units: Distinct, groups: Array | None
 ):
-    """Each output on its own; the leverage is the largest of a row's."""
+    """Each output on its own; the leverage of a row is the largest of them."""
     if problem.outputs is None:
         return hold_out(problem, parameters, units, groups)
     results = []

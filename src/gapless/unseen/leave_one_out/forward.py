@@ -15,7 +15,7 @@ Solve = Callable[[Problem, Parameters | None], Parameters]
 
 
 def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = WINDOWS) -> HeldOut:
-    """Predict each row by a model of rows that came strictly before.
+    """Predict each row by a model of strictly earlier rows.
 
     Parameters
     ----------
@@ -25,15 +25,15 @@ def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = WINDO
         solve(problem, start) returns the parameters that minimise a problem on some of the rows;
         `start` are those of the window before, or None.
     time : array-like of shape (n,)
-        When each row was seen; anything that sorts. Rows of the same time are never split.
+        The time of each row; anything that sorts. Rows of the same time are never split.
     windows : int, default=20
-        Into how many windows of about equal weight time is cut; one refit for each but the first.
+        The number of windows of about equal weight; one refit for each except the first.
 
     Returns
     -------
     HeldOut
-        z is NaN in the first window, of which there is no past. The leverage is 0: no row has a say
-        in its own prediction.
+        z is NaN in the first window, which has no past. The leverage is 0: no row influences its
+        own prediction.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = WINDO
 
 
 def time_windows(time: Array, weights: Array, count: int = WINDOWS) -> Array:
-    """The number of each row's window, 0, 1, …, none of them empty, of about equal weight."""
+    """The window of each row, 0, 1, …, none of them empty, of about equal weight."""
     moments, moment = np.unique(time, return_inverse=True)
     weight = np.bincount(moment, weights, minlength=len(moments))
     # A moment belongs where its middle falls, so that weights and repeated rows do the same.

@@ -1,4 +1,4 @@
-"""One Newton step for outputs that meet in the loss (softmax) or in the penalty (groups).
+"""One Newton step for outputs coupled by the loss (softmax) or by the penalty (groups).
 
 The unknowns are the active coefficients of all outputs, in the order of w, then the biases. Row i
 has a curvature Aᵢ = s(diag(a) − ffᵀ) and a block Jᵢ, both K × K, in place of numbers.
@@ -27,7 +27,7 @@ from ._base import (
 from .distinct import Distinct
 from .row_space import reduced_space, row_space
 
-# Curvatures of rows of one x may differ by rounding of their predictions.
+# Curvatures of rows of one x may differ by the rounding of their predictions.
 ALIKE = 1e-6
 
 
@@ -44,12 +44,13 @@ def hold_out(
 
 
 def _hessian_factors(problem: Problem, z: Array, units: Distinct) -> tuple[Array, Array]:
-    """a and f (m, K) with which diag(a) − ffᵀ is the mean curvature of the rows of each unit."""
+    """a and f (m, K) such that diag(a) − ffᵀ is the mean curvature of the rows of each unit."""
     a, f = problem.loss.hessian_factors(problem.y, z)
     mean = units.means(a, problem.weights)
     if f is None:
         return mean, np.zeros_like(mean)
-    # Softmax curves the same for all targets. A mean of different ffᵀ has no such form.
+    # The curvature of softmax is the same for all targets. A mean of different ffᵀ has no such
+    # form.
     first = units.firsts(f)
     if not np.allclose(f[units.kept], first[units.inverse], rtol=ALIKE, atol=ALIKE):
         raise NotAvailable("the curvature of the loss differs among rows with the same x")
@@ -59,12 +60,12 @@ def _hessian_factors(problem: Problem, z: Array, units: Distinct) -> tuple[Array
 def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Parameters]:
     """The same problem in as many coordinates as X has rank, if that is less, and all l2ⱼ > 0.
 
-    Columns that say which category a row has add up to ones, so that many of them are redundant.
+    Indicator columns of categories add up to ones, so many of them are redundant.
     """
     l2, design = squares_of(problem), problem.design
     if l2 is None or np.any(l2 == 0):
         return problem, parameters
-    # Asked first: of wide data the new coordinates alone take longer than a fit.
+    # Checked first: for wide data the new coordinates alone take longer than a fit.
     refuse_large_system(min(problem.n, problem.d) * parameters.w.shape[1], problem)
     if problem.d > problem.n:
         design, basis = row_space(design, l2)
@@ -79,7 +80,7 @@ def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Pa
 
 
 class JointStep:
-    """The Hessian in all unknowns, and what leaving rows out does to their K predictions."""
+    """The Hessian in all unknowns, and the effect of leaving rows out on their K predictions."""
 
     def __init__(self, problem: Problem, w: Array, z: Array, g: Array, a: Array, f: Array):
         self.problem, self.z, self.K = problem, z, z.shape[1]
@@ -98,7 +99,7 @@ class JointStep:
         self.W, _ = whiten(self._hessian(problem.penalty.hessian(w)))
 
     def _unknowns(self, k: int) -> tuple[Array, Array]:
-        """The features that are active for output k, and where its unknowns stand, bias last."""
+        """The active features of output k, and the positions of its unknowns, bias last."""
         features = np.flatnonzero(self.active[:, k])
         at = self.order[features, k]
         return features, np.append(at, self.count + k) if self.problem.fit_bias else at
@@ -115,7 +116,7 @@ class JointStep:
         return H
 
     def _hessian_of_all(self) -> Array:
-        """That of the loss, by products of all outputs at once."""
+        """The Hessian of the loss, by products of all outputs at once."""
         s, columns = self.problem.weights[:, None], FreeColumns(self.design, self.problem.fit_bias)
         f = np.sqrt(s) * self.f if np.any(self.f) else None
         at = np.concatenate([self._unknowns(k)[1] for k in range(self.K)])
@@ -125,7 +126,7 @@ class JointStep:
         return H
 
     def _hessian_of_active(self) -> Array:
-        """The same where outputs have different features, one pair of outputs after the other."""
+        """The same if outputs have different features, one pair of outputs at a time."""
         H = np.zeros((self.size, self.size))
         for k in range(self.K):
             features, at = self._unknowns(k)
@@ -138,7 +139,7 @@ class JointStep:
         return H
 
     def _bordered_gram(self, c: Array, features: Array, others: Array) -> Array:
-        """[X, 1]ᵀ diag(c) [X, 1] of these features with those, for c of any sign."""
+        """[X, 1]ᵀ diag(c) [X, 1] between two sets of features, for c of any sign."""
         with_bias = int(self.problem.fit_bias)
         union = np.union1d(features, others)
         block = np.ix_(np.searchsorted(union, features), np.searchsorted(union, others))
@@ -153,7 +154,7 @@ class JointStep:
         return G
 
     def _hold_shifts(self, H: Array) -> None:
-        """Make H regular where the same shift of all scores costs nothing, as for softmax.
+        """Make H regular if the same shift of all scores costs nothing, as for softmax.
 
         Such shifts change no probability, so it does not matter how they are held.
         """
@@ -169,7 +170,7 @@ class JointStep:
     # ---- leaving out -----------------------------------------------------------------------------
 
     def _answers(self, rows) -> Array:
-        """B of these rows, (r, K, p): their predictions answer by Jᵢ = BᵢBᵢᵀ."""
+        """B of these rows, (r, K, p): their predictions respond by Jᵢ = BᵢBᵢᵀ."""
         part = self.design.rows(rows)
         B = np.empty((part.n, self.K, self.W.shape[1]))
         for k in range(self.K):
@@ -182,7 +183,7 @@ class JointStep:
         return B
 
     def _moves(self, rows: slice) -> Array:
-        """J of these rows, (r, K, K), one pair of outputs after the other."""
+        """J of these rows, (r, K, K), one pair of outputs at a time."""
         x, d = FreeColumns(self.design, self.problem.fit_bias).dense(rows), self.design.d
         J, parts = np.empty((len(x), self.K, self.K)), []
         with single_blas():

@@ -1,7 +1,7 @@
-"""What each of the models that left an x out predicts for rows that nobody has seen.
+"""Predictions for new rows by each of the leave-one-out models.
 
-Without xᵢ, least squares with ½Σ l2ⱼwⱼ² moves by H⁻¹x̃ᵢ·cᵢ, where cᵢ = sᵢ(z₍₋ᵢ₎ − yᵢ) is the pull of
-its rows on the model without them, sᵢ their weight together and yᵢ their mean target. So its
+Without xᵢ, least squares with ½Σ l2ⱼwⱼ² moves by H⁻¹x̃ᵢ·cᵢ, where cᵢ = sᵢ(z₍₋ᵢ₎ − yᵢ) is the pull
+of its rows on the model without them, sᵢ their summed weight and yᵢ their mean target. So its
 prediction of a new x is z(x) + x̃ᵀH⁻¹x̃ᵢ·cᵢ: all n models in one product.
 """
 
@@ -19,7 +19,7 @@ from .distinct import Distinct
 from .features import InFeatures
 from .row_space import row_space
 
-# What rounding may do to the predictions.
+# The rounding error allowed in the predictions.
 LOSS_OF_DIGITS = 1e-7
 
 
@@ -34,15 +34,15 @@ class WithoutEach:
     basis : ndarray of shape (d, m) or None
         The m coordinates in which H is known; the features themselves if None.
     center : ndarray of shape (m,) or None
-        The mean of the rows in these coordinates, where there is a bias.
+        The mean of the rows in these coordinates, if there is a bias.
     W : ndarray of shape (m, p)
         H⁻¹ = WWᵀ.
     of_bias : float
-        What the bias adds to x̃ᵀH⁻¹x̃ᵢ.
+        The bias's contribution to x̃ᵀH⁻¹x̃ᵢ.
     rows : ndarray of shape (r, p)
-        Wᵀx̃ᵢ of what is left out.
+        Wᵀx̃ᵢ of the rows left out.
     pull : ndarray of shape (r, K)
-        Its cᵢ.
+        Their cᵢ.
     """
 
     full: Parameters

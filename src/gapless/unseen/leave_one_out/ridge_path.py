@@ -1,8 +1,8 @@
-"""Ridge regression for many strengths at once, and each row predicted without its x by all.
+"""Ridge regression at many strengths at once, and each row predicted without its x by all.
 
 Rows of one x are one row with the mean of their targets. One decomposition serves every strength.
 In its orthonormal vectors U, with eigenvalues v, a row keeps the share Nᵢᵢ + Σⱼ Uᵢⱼ²λ/(vⱼ + λ) of
-its residual, which is what `spectrum` says for one λ.
+its residual, as in `spectrum` for one λ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOSS_OF_DIGITS, SMALLEST_SHARE = 1e-9, 1e-3
 
 @dataclass(frozen=True, eq=False)
 class RidgeHeldOut:
-    """Ridge regression for m strengths, and its errors on rows that the model has not seen.
+    """Ridge regression at m strengths, and its errors on rows that the model has not seen.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class RidgeHeldOut:
     intercepts : ndarray of shape (m,) or (m, K)
         b for every strength.
     gaps : ndarray of shape (m,)
-        A bound of the duality gap of each, which is rounding alone.
+        A bound on the duality gap of each, which is rounding alone.
     errors : ndarray of shape (m,)
         Weighted mean of the held-out errors, and over the outputs.
     standard_errors : ndarray of shape (m,)
@@ -50,7 +50,7 @@ class RidgeHeldOut:
     errors_of_outputs : ndarray of shape (m, K)
         The same means, output by output.
     z : ndarray of shape (n, m) or (n, m, K), or None
-        Held-out predictions of all rows, where they were asked for.
+        Held-out predictions of all rows, if requested.
     """
 
     strengths: Array
@@ -78,7 +78,7 @@ def ridge_path_leave_out(
     error: Callable[[Array, Array], Array] = squared_error,
     keep: bool = False,
 ) -> RidgeHeldOut:
-    """Fit ridge regression for many strengths, and predict each row without its x by all of them.
+    """Fit ridge regression at many strengths, and predict each row without its x by all of them.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def ridge_path_leave_out(
     fit_bias : bool, default=True
         Whether there is a bias.
     error : callable, default=squared_error
-        error(y, z) for arrays that broadcast: what a held-out prediction z costs.
+        error(y, z) for arrays that broadcast: the cost of a held-out prediction z.
     keep : bool, default=False
         Whether to keep all n·m·K held-out predictions.
 
@@ -130,7 +130,7 @@ def ridge_path_leave_out(
 def _score(data, targets, strengths, keep):
     """A decomposition that keeps enough digits, the held-out errors, and the predictions if kept.
 
-    By the Gram matrix where that is much faster, then by singular values if that has failed.
+    By the Gram matrix if that is much faster, then by singular values if it failed.
     """
     design = data.design
     work = float(design.n) * design.d * min(design.n, design.d)
@@ -145,7 +145,7 @@ def _score(data, targets, strengths, keep):
 
 
 def _held_out(decomposition, targets, strengths, keep):
-    """The held-out errors, and the predictions (units, m, K) where they are to be kept."""
+    """The held-out errors, and the predictions (units, m, K) if they are to be kept."""
     weights, shape = decomposition.data.weights, decomposition.data.y.shape
     scores = Scores(len(strengths), shape[1])
     kept = np.empty((shape[0], len(strengths), shape[1])) if keep else None
@@ -157,7 +157,7 @@ def _held_out(decomposition, targets, strengths, keep):
 
 
 class Targets:
-    """The targets (n, K) of all rows, those of one unit together, and what misses of them cost."""
+    """The targets (n, K) of all rows, grouped by unit, and the cost of errors."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Targets:
 
 
 class Scores:
-    """Weighted means over units, and their standard errors, from one block after the other."""
+    """Weighted means over units, and their standard errors, accumulated block by block."""
 
     def __init__(self, m: int, K: int):
         self.rows, self.total, self.squared = 0, 0.0, 0.0
@@ -199,7 +199,7 @@ class Scores:
         self.moments = np.zeros((2, m))
 
     def add(self, errors: Array, weights: Array) -> None:
-        """Take in the errors (r, m, K) of some units."""
+        """Add the errors (r, m, K) of some units."""
         of_rows = errors[:, :, 0] if errors.shape[2] == 1 else errors.mean(axis=2)
         squares = weights**2
         self.rows += len(weights)
@@ -215,7 +215,7 @@ class Scores:
         of_outputs = self.sums / self.total
         means = of_outputs.mean(axis=1)
         linear, square = self.moments
-        # Σω²(e − ē)², which is what sampling the units anew would do to Σωe/Σω
+        # Σω²(e − ē)², the effect of resampling the units on Σωe/Σω
         spread = square - 2 * means * linear + means**2 * self.squared
         spread = np.maximum(spread, 0.0) * (self.rows / (self.rows - 1))
         return means, np.sqrt(spread) / self.total, of_outputs
@@ -226,7 +226,7 @@ class LostDigits(Exception):
 
 
 class Centred:
-    """Data with the weighted means of X and y taken out, where there is a bias."""
+    """Data minus the weighted means of X and y, if there is a bias."""
 
     def __init__(self, design: Design, y: Array, weights: Array, fit_bias: bool):
         self.weights, self.fit_bias = weights, fit_bias
@@ -256,7 +256,7 @@ class Centred:
         """‖∇P‖²/2λ at each w (m, d, K), which bounds its gap because P is λ-strongly convex."""
         m, d, K = w.shape
         wide = w.transpose(1, 0, 2).reshape(d, m * K)
-        # The data give all digits; where that takes longer than the path, their Gram matrix.
+        # The data give all digits; if that takes longer than the path, use their Gram matrix.
         if d <= self.design.n and float(self.design.n) * wide.size > CHEAP:
             with single_blas():
                 product = self.gram @ wide
@@ -281,7 +281,7 @@ class Centred:
 
 
 class ByGram:
-    """XᵀSX = V diag(v) Vᵀ; the rows of U = √S·X·V/√v are made when they are needed."""
+    """XᵀSX = V diag(v) Vᵀ; the rows of U = √S·X·V/√v are computed when needed."""
 
     def __init__(self, data: Centred, smallest: float, is_last: bool):
         self.data, self.is_last = data, is_last
@@ -294,7 +294,7 @@ class ByGram:
         self._check(vectors[:, ~keep], smallest)
 
     def _check(self, null: Array, smallest: float) -> None:
-        """Whether the strengths are large beside what rounding did to the eigenvalues."""
+        """Whether the strengths are large compared with the rounding of the eigenvalues."""
         lost = len(self.vectors) * EPS * self.values[-1] / (self.values[0] + smallest)
         if null.size:
             squares = self.data.weights @ self.data.design.times(null) ** 2
@@ -323,7 +323,7 @@ class ByGram:
             with single_blas():
                 z = along @ curves
                 left = Design(U).times(basis) @ curves
-            # Nearly all the time is in passes over (r, m) numbers, hence in place.
+            # Nearly all the time goes into passes over (r, m) numbers, hence in place.
             left += of_bias
             left *= -s[:, None]
             left += 1.0

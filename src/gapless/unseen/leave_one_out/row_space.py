@@ -1,4 +1,4 @@
-"""Problems of few wide rows in as many coordinates as there are rows, where refits take no time.
+"""Problems with few wide rows, in as many coordinates as rows, where refits take no time.
 
 Without some of its rows a model is still a sum of the others: w = Bv, where B spans all rows and
 turns ½Σ l2ⱼwⱼ² into ½‖v‖². So one decomposition of X serves all refits, at any strength.
@@ -21,7 +21,7 @@ from ._base import squares_of
 
 Array = np.ndarray
 # The decomposition takes 4n²d operations, a pass over X 2nd times its density, and forty refits
-# some hundred passes; it must leave so many times fewer coordinates, to be worth the way back, and
+# some hundred passes; it must leave NARROWER times fewer coordinates to be worth the way back, and
 # its copies of X must not take much memory.
 MOST_ROWS, NARROWER, MOST_ENTRIES = 400, 4, 2e7
 
@@ -37,7 +37,7 @@ class Narrow:
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Narrow | None:
-        """The coordinates of problems on the same rows; None where they would save nothing."""
+        """The coordinates of problems on the same rows; None if they would save nothing."""
         wide, l2 = problems[0].design, squares_of(problems[0])
         is_wide = NARROWER * wide.n <= wide.d <= MOST_ENTRIES / wide.n
         if not is_wide or wide.n > MOST_ROWS * wide.density or l2 is None:
@@ -47,7 +47,7 @@ class Narrow:
         return cls(wide, *row_space(wide, l2), l2)
 
     def takes(self, problem: Problem) -> bool:
-        """Whether a problem is on all the rows; their weights may be others."""
+        """Whether a problem is on all the rows; its weights may differ."""
         return problem.design is self.wide
 
     def problem(self, problem: Problem) -> Problem:
@@ -81,7 +81,7 @@ def row_space(design: Design, l2: Array) -> tuple[Design, Array]:
 
 
 def reduced_space(design: Design, l2: Array) -> tuple[Design, Array] | None:
-    """The same where X has no more columns than rows, but a rank below d; None where it has not."""
+    """The same if X has no more columns than rows but a rank below d; None if it has full rank."""
     root = np.sqrt(l2)
     G = design.gram() / np.multiply.outer(root, root)
     if Cholesky(G.copy()).is_reliable:
@@ -91,6 +91,6 @@ def reduced_space(design: Design, l2: Array) -> tuple[Design, Array] | None:
     keep = values > 16 * len(values) * EPS * max(values[-1], 0.0)
     if np.all(keep):
         return None
-    # The units of the features are taken back, and the basis made orthonormal again.
+    # The units of the features are restored, and the basis made orthonormal again.
     basis = orthonormal(vectors[:, keep] / scale[:, None]) / root[:, None]
     return Design(np.ascontiguousarray(design.times(basis))), basis

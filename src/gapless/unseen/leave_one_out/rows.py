@@ -1,6 +1,6 @@
-"""The same step in the rows, where they are fewer than the coefficients, or a kernel is given.
+"""The same step in the rows, if they are fewer than the coefficients or a kernel is given.
 
-Some rows F answer when others are left out: their dual variables θ = −s·ℓ′ move, against the
+Some rows F respond when others are left out: their dual variables θ = −s·ℓ′ move, against the
 stiffness of the loss. The others keep theirs. With C = K_FF + A_F⁻¹, K = XΛ⁻¹Xᵀ, and the free
 columns U (a column of ones for the bias), C⁻¹ off U is P, and θ_F = P ŷ_F with ŷ = z + θ/A. So
 
@@ -29,8 +29,8 @@ from ._base import LARGEST_SYSTEM, Array, NotAvailable, members
 class LinearKernel:
     """K = X diag(inverse) Xᵀ by blocks, plus a multiple of UUᵀ, which the free columns U undo.
 
-    Without that multiple C may be singular though the whole system is not, or its inverse may have
-    a large part along U which hides the rest.
+    Without that multiple C may be singular although the whole system is not, or its inverse may
+    have a large part along U that hides the rest.
     """
 
     def __init__(self, design: Design, inverse: Array, free: Array):
@@ -47,7 +47,7 @@ class LinearKernel:
         return np.divide(1, A, out=np.full(len(A), np.inf), where=share > 1e-8)
 
     def among(self, rows: Array) -> Array:
-        """K of these rows; the first call decides the multiple."""
+        """K of these rows; the first call determines the multiple."""
         K = self.design.rows(rows).outer_gram(self.inverse)
         U = self.free[rows]
         if not self.lift:
@@ -74,7 +74,7 @@ class LinearKernel:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """How the rows F answer: [C U; Uᵀ 0]⁻¹ = [P Q; Qᵀ −M]. `condition` is that of C, 0 … 1."""
+    """The response of the rows F: [C U; Uᵀ 0]⁻¹ = [P Q; Qᵀ −M]. `condition` is that of C, 0 … 1."""
 
     P: Array
     Q: Array
@@ -93,7 +93,7 @@ class Answer:
 
 
 def _inverse(C: Array) -> tuple[Array, float]:
-    """C⁻¹ for a positive definite C, which is overwritten, and how well it is conditioned."""
+    """C⁻¹ for a positive definite C, which is overwritten, and its conditioning."""
     if not len(C):
         return C, 1.0
     scale = unit_diagonal(C)
@@ -109,10 +109,10 @@ def _inverse(C: Array) -> tuple[Array, float]:
 
 
 class InRows:
-    """Rows that are left out of a fit, given by its predictions z and dual point θ, both (n, K).
+    """Leave rows out of a fit, given by its predictions z and dual point θ, both (n, K).
 
-    `softness` is 1/A: 0 for rows at a kink, ∞ for those that do not answer. With `resolve`, θ_F is
-    computed anew from ŷ, which keeps digits that the given θ = −s·ℓ′(z) may have lost.
+    `softness` is 1/A: 0 for rows at a kink, ∞ for those that do not respond. With `resolve`, θ_F is
+    recomputed from ŷ, which keeps digits that the given θ = −s·ℓ′(z) may have lost.
     """
 
     def __init__(
@@ -134,11 +134,11 @@ class InRows:
             self.theta[self.answers] = self._solved()
 
     def lost(self, leverage: Array) -> float:
-        """What rounding may have done to the results."""
+        """The rounding error of the results."""
         return len(self.answers) * EPS / self.answer.condition
 
     def _solved(self) -> Array:
-        """θ_F from the response, given the θ of the rows that do not answer."""
+        """θ_F from the response, given the θ of the rows that do not respond."""
         theta = self.theta[self.fixed]
         with single_blas():
             right = self.response[self.answers]
@@ -163,7 +163,7 @@ class InRows:
         return held, leverage
 
     def _span(self, rows: Array) -> Array:
-        """How far rows that do not answer are from the span of those that do."""
+        """The distance of rows that do not respond from the span of those that do."""
         k, U = self.kernel.between(rows, self.answers), self.kernel.free[rows]
         with single_blas():
             along = np.einsum("ij,ij->i", k @ self.answer.P, k)
@@ -186,9 +186,10 @@ class InRows:
         return held, leverage
 
     def _leave(self, at: Array, inside: Array, outside: Array) -> tuple[Array, Array]:
-        """Predictions of the answering rows of a group, at these positions, and of the others.
+        """Predictions of the responding rows of a group, at these positions, and of the others.
 
-        Their θ become 0: of the others at once, of the answering ones by a shift of their response.
+        Their θ become 0: of the others directly, of the responding ones by a shift of their
+        response.
         """
         P, Q, M = self.answer.P, self.answer.Q, self.answer.M
         theta = self.theta[outside]

@@ -1,11 +1,11 @@
-"""Held-out scores of classes as if the shares of the classes had stayed what they were.
+"""Held-out scores of classes as if the shares of the classes had not changed.
 
 Without a row of class k the others are a little more frequent, so the bias moves away from k: the
-held-out score leans against the truth. Where the features say little and the classes are balanced
-that decides, and leave-one-out calls every row wrong (Parker, Günter and Bedo 2007, BMC
-Bioinformatics 8, the bias of stratification). The remedy is the same there as for folds: leave out
-the rows of one x, and let the rest of their classes count for them, by weights S_k/(S_k − sᵢ) where
-sᵢ is what class k has lost.
+held-out score leans against the truth. If the features say little and the classes are balanced,
+that decides, and leave-one-out gets every row wrong (Parker, Günter and Bedo 2007, BMC
+Bioinformatics 8, the bias of stratification). The remedy is the same as for folds: leave out the
+rows of one x, and let the rest of their classes make up for them, by weights S_k/(S_k − sᵢ) where
+sᵢ is the loss of class k.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .distinct import sums_by
 
 
 def keep_shares(problem: Problem, z: Array, classes: Array) -> Array:
-    """Held-out predictions with the bias moved to where the old shares of the classes hold it.
+    """Held-out predictions with the bias moved to where the original class shares hold it.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def keep_shares(problem: Problem, z: Array, classes: Array) -> Array:
     Returns
     -------
     ndarray
-        Like z. What a step in the bias cannot tell from a tie is a tie. Losses without curvature,
-        problems without a bias and classes with one distinct x keep their z.
+        Like z. A result that the step cannot tell from a tie becomes a tie. Losses without
+        curvature, problems without a bias and classes with one distinct x keep their z.
 
     Notes
     -----
@@ -43,7 +43,7 @@ def keep_shares(problem: Problem, z: Array, classes: Array) -> Array:
     if not (problem.fit_bias and problem.loss.has_curvature):
         return z
     scores = z.reshape(problem.n, -1)
-    # Rows without weight may have no held-out score, and must not spoil those of the others.
+    # Rows without weight may have no held-out score, and must not spoil the others.
     counted = np.where(problem.weights[:, None] > 0, scores, 0.0).reshape(z.shape)
     step = _step(problem, counted, classes).reshape(scores.shape)
     moved = scores + step
@@ -58,11 +58,11 @@ def keep_shares(problem: Problem, z: Array, classes: Array) -> Array:
 
 
 def _step(problem: Problem, z: Array, classes: Array) -> Array:
-    """What more weight on the rest of each row's class does to the biases, (n, K)."""
+    """The change of the biases (n, K) by more weight on the rest of each row's class."""
     s, n = problem.weights, problem.n
     slope = problem.loss.gradient(problem.y, z).reshape(n, -1)
     total, pull = np.bincount(classes, s), sums_by(classes, s[:, None] * slope)
-    # What leaves together is of one x, and takes something from each class that it has rows of.
+    # Rows that leave together share one x, and each takes weight from its class.
     same = problem.design.equal_x
     cells, cell = np.unique(same * len(total) + classes, return_inverse=True)
     unit, k = np.divmod(cells, len(total))

@@ -1,14 +1,14 @@
 """The span rule for piecewise-linear losses with ½Σ l2ⱼwⱼ²: support vector machines.
 
-Leaving out a row that is no support vector changes nothing. Without a support vector i, those at a
-kink of their loss keep their predictions, those beyond keep their θ, and
+Leaving out a row that is not a support vector changes nothing. Without a support vector i, those at
+a kink of their loss keep their predictions, those beyond keep their θ, and
 
     z₍₋ᵢ₎ = zᵢ − θᵢSᵢ²,   Sᵢ the distance of xᵢ from the span of the others at a kink,
 
 if no row changes from one kind to another (Vapnik and Chapelle 2000, Neural Computation 12). With
-few features most do, and the rule is refused: for n = 60, d = 5 it missed by four times what the
-predictions moved, for d = 40 by a twentieth. Rows of one x leave together: θᵢ is their sum, and
-they are at a kink if one of them is.
+few features most do, and the rule is refused: for n = 60, d = 5 its error was four times the
+movement of the predictions, for d = 40 a twentieth. Rows of one x leave together: θᵢ is their sum,
+and they are at a kink if one of them is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._base import LARGEST_ACTIVE_SHARE, Array, NotAvailable, refuse_large_syste
 from .distinct import Distinct, sums_by
 from .rows import InRows, kernel_of
 
-# A dual variable this near to an end of its interval, relative to its length, is at that end.
+# A dual variable is at an end of its interval if it is this near, relative to the length.
 AT_END = 1e-8
 
 
@@ -55,7 +55,7 @@ def hold_out(
 def _is_at_kink(problem: Problem, theta: Array) -> Array:
     """Which θ are strictly inside an interval in which ℓ* is linear, those of equal rows summed.
 
-    How equal rows (x, y) share their θ, up to all for one of them, means nothing.
+    How equal rows (x, y) share their θ, up to all for one of them, is arbitrary.
     """
     labels = problem.equal_rows
     lower, upper, theta = (sums_by(labels, part)[labels] for part in (*problem.box(), theta))

@@ -1,13 +1,13 @@
-"""Least squares with ½Σ l2ⱼwⱼ² by singular values: exact however small the penalty is.
+"""Least squares with ½Σ l2ⱼwⱼ² by singular values: exact however small the penalty.
 
 With the rows scaled by √s, the columns by 1/√l2, and the free columns (bias, features with l2ⱼ = 0)
 projected out, X = USVᵀ. Leaving rows out needs the matrix P = N + λQ, where
 
     N = I − UUᵀ − the free columns' part,        Q = U diag(1/(S² + λ)) Uᵀ,
 
-and gives y₍₋G₎ = y_G − x with P_GG x = (Py)_G. Where N_GG has a null space, as for a row that alone
-decides a coefficient, the equations there are divided by λ. They hold for λ → 0 too, which is the
-fit of least norm.
+and gives y₍₋G₎ = y_G − x with P_GG x = (Py)_G. If N_GG has a null space, as for a row that alone
+determines a coefficient, the equations there are divided by λ. They also hold for λ → 0, the fit of
+least norm.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..._ground.threads import single_blas
 from ...solvers import EPS, SingularValues, without
 from ._base import Array, NotAvailable, members
 
-# Rows whose share in N is below this get it computed with all digits.
+# Rows whose share in N is below this get it recomputed with all digits.
 SMALL = 0.01
 # Numbers in the largest block that a group of rows may need, its size times n.
 LARGEST_GROUP = 1e8
@@ -30,8 +30,8 @@ LARGEST_GROUP = 1e8
 class Spectrum:
     """The rows of a least-squares problem in its singular vectors; y is (n, K), and λ = 1 or 0.
 
-    Columns without entries have no part in it, so that a wide sparse X is never made dense;
-    `columns` are the others, which the right vectors belong to.
+    Columns without entries are left out, so that a wide sparse X is never made dense; `columns` are
+    the others, which the right vectors refer to.
     """
 
     def __init__(self, design: Design, y: Array, weights: Array, l2: Array, fit_bias: bool):
@@ -46,10 +46,10 @@ class Spectrum:
             y = y - np.sum(weights[:, None] * y, axis=0) / weights.sum()
         X = self.root * design.dense()
         is_free = l2 == 0 if self.strength else np.zeros(len(l2), dtype=bool)
-        # Without a penalty the rank matters, and is found in the precision of the data.
+        # Without a penalty the rank matters, and is determined in the precision of the data.
         smallest = np.finfo(float if self.strength else design.dtype).eps
         tolerance = max(shape) * float(smallest)
-        # Free features that vary by no more than rounding are the zeros that they should be.
+        # Free features that vary by no more than rounding are set to zero.
         noise = 64 * EPS**2 * float(weights.sum()) * x_mean**2
         X[:, (l2 == 0) & (np.sum(X**2, axis=0) <= noise)] = 0.0
         self.free = _range(X[:, is_free], tolerance)
@@ -65,7 +65,7 @@ class Spectrum:
         self._project()
 
     def _project(self) -> None:
-        """Nᵢᵢ and (Ny)ᵢ; exactly 0 where rounding is all there is."""
+        """Nᵢᵢ and (Ny)ᵢ; exactly 0 if they are only rounding."""
         basis = np.hstack([self.left, self.free])
         rest = _off(basis, self.y)
         self.rest = rest.copy()
@@ -143,7 +143,7 @@ class Spectrum:
         strength = self.strength
         with single_blas():
             N = self._rows_of_N(rows)
-            # The rows' own space, split into what N decides and what it does not.
+            # The rows' own space, split into what N determines and what it does not.
             vectors, values, _ = scipy.linalg.svd(N, full_matrices=False, check_finite=False)
             decided = values > 64 * EPS * np.sqrt(N.shape[1])
             U = vectors.T @ self.left[rows]
@@ -164,11 +164,11 @@ class Spectrum:
 
 
 def _range(X: Array, tolerance: float) -> Array:
-    """An orthonormal basis of what the columns span, whatever their units."""
+    """An orthonormal basis of the span of the columns, whatever their units."""
     norms = np.sqrt(np.sum(X**2, axis=0))
     return SingularValues(X[:, norms > 0] / norms[norms > 0], tolerance).left
 
 
 def _off(basis: Array, v: Array) -> Array:
-    """v off the span of an orthonormal basis; twice, for orthogonality to the last digit."""
+    """v minus its part in the span of a basis; done twice, for orthogonality to the last digit."""
     return without(basis, without(basis, v))
