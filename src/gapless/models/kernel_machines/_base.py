@@ -28,6 +28,17 @@ from ...unseen import (
 Array = np.ndarray
 
 
+# What `fit` takes, for `described`.
+TRAINING = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Training data.
+y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    Target values.
+sample_weight : array-like of shape (n_samples,)
+    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+"""
+
+
 class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, BaseEstimator):
     """Base of regressors that predict from their training rows.
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import kernels
 from ..._ground.about import Examples
 from ..._ground.design import Design
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.lapack import call_lapack, eigh
 from ..._ground.parts import OfParts
 from ..._ground.stored import INPUT, Declaration, Numbers, Unused, Value
@@ -38,6 +39,7 @@ POLYNOMIAL = ("poly", "polynomial")
 SMALLEST = 1e-12
 
 
+@described(FEATURES)
 class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products approximate a kernel, from landmarks of the data.
 
@@ -73,10 +75,6 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         K(Z, Z)^(−½), symmetric.
     kernel_ : Kernel
         The kernel, all its parameters numbers.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -265,6 +263,7 @@ def inverse_root(K):
         return (vectors / np.sqrt(sizes)) @ vectors.T
 
 
+@described(FEATURES)
 class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Random features whose inner products are the Gaussian kernel exp(−γ‖x − z‖²) on average.
 
@@ -287,10 +286,6 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         The ωⱼ in columns.
     random_offset_ : ndarray of shape (n_components,)
         The bⱼ.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.design import Design
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.interrupt import IN_SECONDS, limit_name
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Number, Numbers, Unused, Value
@@ -24,7 +25,7 @@ from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
 from ...certificates import Certificate
 from ...kernels import Kernel
-from ._base import Array, KernelRegressor
+from ._base import TRAINING, Array, KernelRegressor
 from .least_squares import EPS, Coefficients, Proof
 from .leave_one_out import KernelFit
 from .marginal_likelihood import LikelihoodSearch, Parametrised, Posterior, Process, Theirs, inward
@@ -38,6 +39,7 @@ NOISE = 0.1
 ROWS_AT_A_TIME = 4096
 
 
+@described(FEATURES)
 class GaussianProcessRegressor(KernelRegressor):
     """Gaussian process regression with kernel parameters by maximum marginal likelihood.
 
@@ -91,10 +93,6 @@ class GaussianProcessRegressor(KernelRegressor):
         likelihood may have several maxima, and the verdict says how far its gradient is from 0.
     generalization_ : Generalization
         What the mean will score on unseen rows, by exact leave-one-out for this kernel.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -179,17 +177,9 @@ class GaussianProcessRegressor(KernelRegressor):
         self.time_limit = time_limit
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Fit the process.
-
-        Parameters
-        ----------
-        X : {array-like, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------

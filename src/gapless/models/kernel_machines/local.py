@@ -15,13 +15,14 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..._ground.about import Example, Examples
 from ..._ground.design import Design
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.interrupt import IN_SECONDS, TimeLimit, check, limit_name, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Number, Numbers, Unused
 from ...certificates import Certificate, judged
 from ...solvers import Trace
 from ...unseen import LOO, NotAvailable, Refittable, Version, best_of, drawn
-from ._base import Array, KernelRegressor
+from ._base import TRAINING, Array, KernelRegressor
 from .rows import Merged
 from .smoothing import KERNELS, Smoother
 from .tuning import METRIC, HeldOutPath, KernelChoice, search_of
@@ -38,6 +39,7 @@ WIDER = 3.0
 MUCH_WORK, LITTLE_WORK, VALUE, FEWEST = 1e9, 1e8, 20, 4
 
 
+@described(FEATURES)
 class KernelRegression(KernelRegressor):
     """Local regression: at each point the mean of its neighbours, or a line through them.
 
@@ -82,10 +84,6 @@ default="gaussian"
         Local models are solved in closed form.
     generalization_ : Generalization
         What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -147,17 +145,9 @@ default="gaussian"
         self.select = select
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Keep the training rows, and choose the bandwidth.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------

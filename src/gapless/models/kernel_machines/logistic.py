@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training
 from ...losses import Logistic, Softmax
@@ -43,9 +44,10 @@ METRIC = "neg_log_loss"
 HALVINGS = 1
 # Features of models that only serve to choose: of more rows than so many there are so many at most,
 # and with several classes so many in all, as far as Newton's method solves for all at once.
-FEW_ROWS, MANY_ROWS, FEATURES, FEW_FEATURES, UNKNOWNS = 500, 10_000, 500, 256, 1500
+FEW_ROWS, MANY_ROWS, MOST_FEATURES, FEW_FEATURES, UNKNOWNS = 500, 10_000, 500, 256, 1500
 
 
+@described(FEATURES)
 class KernelLogisticRegression(WithKernel, LinearClassifier):
     """Logistic regression with a kernel; for more than two classes by softmax.
 
@@ -128,10 +130,6 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
     search_ : Search
         Every pair of gamma and C that was tried, with its score on unseen rows and its standard
         error, with gamma="loo".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -265,7 +263,7 @@ def rough(model: Any, data: Training) -> Training:
     """The data as features that are good enough to compare strengths and scales on."""
     distinct = Distinct.of(data.X, data.weights)
     rows, classes = len(distinct.first), len(data.classes) if data.classes is not None else 0
-    rank = FEATURES if rows <= MANY_ROWS else FEW_FEATURES
+    rank = MOST_FEATURES if rows <= MANY_ROWS else FEW_FEATURES
     if classes > 2:
         rank = min(rank, UNKNOWNS // classes - 1)
     kind = EXACT if rows <= min(FEW_ROWS, rank) else NYSTROEM

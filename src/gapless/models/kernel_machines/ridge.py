@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ... import kernels
+from ..._ground import docstrings
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.design import Design
 from ..._ground.interrupt import IN_SECONDS, TimeLimit, limit_name, seconds_left, time_limit
@@ -26,7 +27,7 @@ from ...problem import EXACT, FEATURES
 from ...solvers import Trace
 from ...unseen import LOO
 from ..risk import KERNEL_CONSTRAINTS, chosen_kind, exact_certificate, features_of
-from ._base import Array, KernelRegressor
+from ._base import TRAINING, Array, KernelRegressor
 from .least_squares import Coefficients, KernelSquares
 from .leave_one_out import ConstantFit, KernelFit, base_rows, solve_each
 from .ridge_on_features import EXACT_ROWS, RidgeOnFeatures
@@ -34,6 +35,7 @@ from .rows import Merged, check_square
 from .tuning import KernelChoice, choose, default_strengths
 
 
+@docstrings.described(docstrings.FEATURES)
 class KernelRidge(KernelRegressor):
     """Ridge regression in the feature space of a kernel.
 
@@ -101,10 +103,6 @@ class KernelRidge(KernelRegressor):
         How far the fit can be from the best possible one.
     generalization_ : Generalization
         What the model will score on unseen rows, by exact leave-one-out.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -197,6 +195,7 @@ class KernelRidge(KernelRegressor):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @docstrings.described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
 
@@ -204,10 +203,6 @@ class KernelRidge(KernelRegressor):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training data, or with kernel="precomputed" the kernel matrix (n_samples, n_samples).
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import kernels
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.parts import get_params, set_params
 from ..._ground.progress import CallbackSupport, watch
@@ -53,6 +54,51 @@ ABSENT = "absent"
 FEW_ROWS, SHARP = 1000, 1e-5
 # Of so many rows the fit keeps the kernel matrix, for questions about unseen data.
 KEPT_ROWS = 3000
+# What the machines share, for `described`.
+MACHINE = """
+kernel : str, Kernel or callable
+    "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
+    `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of rows
+    that returns their kernel values.
+degree : int
+    Degree of the polynomial kernel.
+gamma : {"scale", "auto"} or float
+    γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto" is 1/n_features.
+coef0 : float
+    Constant of the polynomial and the sigmoid kernel.
+shrinking : bool
+    Accepted for scikit-learn's sake; the solver shrinks where that pays.
+cache_size : float
+    Megabytes that kernel values may take; None for as many as fit the memory.
+verbose : bool
+    Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+max_iter : int
+    Largest number of steps for each problem; −1 for no limit.
+time_limit : float
+    Seconds after which the best solution found so far is kept.
+kernel_ : Kernel
+    The kernel with all its parameters as numbers.
+certificate_ : Certificate
+    How far the fit can be from the best possible one, over all problems.
+generalization_ : Generalization
+    What the machine will score on unseen rows, by leave-one-out where that is cheap, else by the
+    span rule or by folds; computed when first asked for.
+kkt_status_ : ndarray of str, shape (n_samples,)
+    "inactive" (multiplier 0), "on margin" (between 0 and its bound), "bounded" (at it), or "absent"
+    for a row of weight 0; the last of these in any of its problems.
+kkt_violation_ : ndarray of shape (n_samples,)
+    By how much the score of each row violates what its multiplier demands.
+fit_status_ : int
+    0 if the solver reached its tolerance, else 1.
+"""
+# What `fit` takes.
+TRAINING = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Training data, or kernel values (n_samples, n_samples) with kernel="precomputed", or texts for a
+    kernel that reads them. Never written to.
+sample_weight : array-like of shape (n_samples,)
+    Weights ≥ 0 of the rows. Weight 2 means the row twice, weight 0 means the row is not there.
+"""
 # What a parameter may be that is to be chosen.
 OPEN = [StrOptions({LOO}), "array-like"]
 MAX_ITER_WARNING = (
@@ -94,7 +140,6 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         **INPUT,
         "kkt_status_": Unused(),
         "kkt_violation_": Unused(),
-        "margin_": Unused(),
         **JUDGED,
     }
     _parameter_constraints: ClassVar[dict] = {
@@ -111,19 +156,14 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Fit the machine.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data, or kernel values (n_samples, n_samples) with kernel="precomputed", or
-            anything that a kernel of one's own can read. Never written to.
         y : array-like of shape (n_samples,)
             Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0, by which C is multiplied for each row. Weight 2 means the row twice, weight
-            0 means the row is not there.
 
         Returns
         -------

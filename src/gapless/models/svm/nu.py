@@ -9,15 +9,18 @@ from typing import ClassVar
 from sklearn.utils._param_validation import Interval
 
 from ..._ground.about import Example, Examples, Formula, chosen
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Unused
-from ._base import SupportVectorMachine
+from ._base import MACHINE, SupportVectorMachine
 from .objectives import NuMargin, NuTube, Objective
-from .svc import SupportVectorClassifier
-from .svr import SupportVectorRegressor
+from .support_vectors import ONE_PROBLEM, SUPPORT
+from .svc import CLASSIFIER, SupportVectorClassifier
+from .svr import REGRESSOR, SupportVectorRegressor
 
 NU = Interval(Real, 0.0, 1.0, closed="right")
 
 
+@described(CLASSIFIER, MACHINE, SUPPORT, FEATURES)
 class NuSVC(SupportVectorClassifier):
     """Support vector classification with ν instead of C.
 
@@ -31,58 +34,13 @@ class NuSVC(SupportVectorClassifier):
     nu : float, default=0.5
         ν in (0, 1]; where it is more than twice the share of the smaller of two classes, that is
         taken, with a warning.
-    kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
-        `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
-        rows that returns their kernel values.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
-        1/n_features.
-    coef0 : float, default=0.0
-        The constant of the polynomial and the sigmoid kernel.
-    shrinking : bool, default=True
-        Accepted for scikit-learn's sake; the solver shrinks where that pays.
-    probability : bool, default="deprecated"
-        Deprecated in scikit-learn 1.9: `predict_proba` is there without it, unless it is False.
     tol : float, default=1e-3
         Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
         times the size of the scores where that is below 1, and when the duality gap is at most
         `tol` times ρ²·P₀ with P₀ the objective at w = 0 of the SVC of C = 1/ρ.
-    cache_size : float, default=None
-        Megabytes that kernel values may take; None for what fits the memory.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by which those of their rows are multiplied; "balanced" gives all
         classes the same total weight.
-    verbose : bool, default=False
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    max_iter : int, default=-1
-        Largest number of steps for each problem; −1 for no limit.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Whether `decision_function` has a column for each class or for each pair of classes.
-    break_ties : bool, default=None
-        How `predict` decides where classes have equally many votes: by the sum of their scores
-        (None, True), or for the first of them, as LIBSVM does (False).
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        One problem for each pair of classes, or for each class against the rest.
-    time_limit : float, default=None
-        Seconds after which the best solution found so far is kept.
-
-    Attributes
-    ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_
-        As those of `SVC`.
-    kernel_, margin_, kkt_status_, kkt_violation_, fit_status_, n_iter_, shape_fit_
-        As those of `SVC`.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one, over all problems.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -175,6 +133,7 @@ class NuSVC(SupportVectorClassifier):
         )
 
 
+@described(REGRESSOR, ONE_PROBLEM, MACHINE, SUPPORT, FEATURES)
 class NuSVR(SupportVectorRegressor):
     """Support vector regression with ν instead of ε, which the fit chooses.
 
@@ -188,46 +147,11 @@ class NuSVR(SupportVectorRegressor):
         ν in (0, 1].
     C : float, default=1.0
         Weight C > 0 of the errors.
-    kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
-        `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
-        rows that returns their kernel values.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
-        1/n_features.
-    coef0 : float, default=0.0
-        The constant of the polynomial and the sigmoid kernel.
-    shrinking : bool, default=True
-        Accepted for scikit-learn's sake; the solver shrinks where that pays.
-    tol : float, default=1e-3
-        Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
-        times the spread of y where that is below 1, and when the duality gap is at most
-        `tol` times the objective at w = 0.
-    cache_size : float, default=None
-        Megabytes that kernel values may take; None for what fits the memory.
-    verbose : bool, default=False
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    max_iter : int, default=-1
-        Largest number of steps; −1 for no limit.
-    time_limit : float, default=None
-        Seconds after which the best solution found so far is kept.
 
     Attributes
     ----------
     epsilon_ : float
         Half the width ε of the tube.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, kernel_
-        As those of `SVR`.
-    kkt_status_, kkt_violation_, fit_status_, n_iter_, shape_fit_
-        As those of `SVR`.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -60,6 +60,23 @@ LEAST_STRENGTH = 1e-3
 # How often the solver is asked again where P − D of w = Φᵀθ is above the tolerance, and by how much
 # it then is sharper.
 ROUNDS, SHARPER = 8, 0.1
+# What machines share for whose kernel features may stand, for `described`.
+APPROXIMATED = """
+approximation : {"auto", "nystroem", "random_features"} or None
+    What stands for the kernel: itself (None), landmarks among the rows, or random features; "auto"
+    takes the kernel itself up to 50,000 distinct rows, and landmarks beyond. The certificate says
+    which objective it concerns.
+n_components : int
+    How many landmarks or random features. None doubles them until leave-one-out of least squares on
+    them no longer improves by half its standard error.
+random_state : int, RandomState instance or None
+    Seed of landmarks or random features, 0 for None; nothing else here is random.
+features_ : KernelFeatures
+    The features of landmarks, or random ones, where they stand for the kernel.
+feature_coef_ : ndarray of shape (n_problems, n_components)
+    Their coefficients w, by which rows are then scored; `dual_coef_` are the multipliers of the
+    training rows, of which w is the sum over features.
+"""
 # The constraints of the parameters that every such machine has.
 CONSTRAINTS = {name: KERNEL_CONSTRAINTS[name] for name in ("approximation", "n_components")}
 

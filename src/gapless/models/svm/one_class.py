@@ -9,14 +9,21 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
 from ..._ground.about import Examples, Formula, chosen
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Number
 from ..._ground.tables import readable
 from ..._ground.validation import Training, read_regression
-from ._base import SupportVectorMachine
+from ._base import MACHINE, TRAINING, SupportVectorMachine
 from .held_out import MachineFit
 from .nu import NU
 from .objectives import Objective, OneClass
+from .support_vectors import ONE_PROBLEM, SUPPORT
 from .training_rows import check_precomputed, counted_weights, read_any
+
+ROWS = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Rows to judge; kernel values with the training rows if kernel="precomputed".
+"""
 
 
 class RegionFit(MachineFit):
@@ -28,6 +35,7 @@ class RegionFit(MachineFit):
         return 1.0 - self.machine.objective.nu  # type: ignore[attr-defined]
 
 
+@described(ONE_PROBLEM, MACHINE, SUPPORT, FEATURES)
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
     """Outlier detection by the smallest region that contains most rows.
 
@@ -36,51 +44,20 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
-        `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
-        rows that returns their kernel values.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
-        1/n_features.
-    coef0 : float, default=0.0
-        The constant of the polynomial and the sigmoid kernel.
     tol : float, default=1e-3
         Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
         times the size of the scores where that is below 1, and when the duality gap is at most
         `tol` times ½(νS)²·max k(x, x), which ½‖w‖² cannot exceed.
     nu : float, default=0.5
         ν in (0, 1].
-    shrinking : bool, default=True
-        Accepted for scikit-learn's sake; the solver shrinks where that pays.
-    cache_size : float, default=None
-        Megabytes that kernel values may take; None for what fits the memory.
-    verbose : bool, default=False
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    max_iter : int, default=-1
-        Largest number of steps; −1 for no limit.
-    time_limit : float, default=None
-        Seconds after which the best solution found so far is kept.
 
     Attributes
     ----------
     offset_ : float
         ρ: the score of a row is its ⟨w, φ(x)⟩ less this.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, kernel_
-        As those of `SVR`; the multipliers sum to νS.
-    kkt_status_, kkt_violation_, fit_status_, n_iter_, shape_fit_
-        As those of `SVR`.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
     generalization_ : Generalization
         The share of unseen rows that are inside, against 1 − ν: rows are held out one by one where
         that is cheap, else in folds.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -134,17 +111,14 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         self.max_iter = max_iter
         self.time_limit = time_limit
 
+    @described(TRAINING)
     def fit(self, X, y=None, sample_weight=None):
         """Find the region that holds most rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data, or kernel values (n_samples, n_samples) with kernel="precomputed".
         y : None
             Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------
@@ -171,13 +145,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     def _fit_type(self, machine):
         return RegionFit
 
+    @described(ROWS)
     def decision_function(self, X):
         """Signed distance to the border of the region, up to a factor.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to judge.
 
         Returns
         -------
@@ -186,13 +156,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         """
         return self._scores(X)[:, 0]
 
+    @described(ROWS)
     def score_samples(self, X):
         """Scores before ρ is subtracted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to judge.
 
         Returns
         -------
@@ -201,13 +167,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         """
         return self.decision_function(X) + self.offset_
 
+    @described(ROWS)
     def predict(self, X):
         """Tell outliers from the others.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to judge.
 
         Returns
         -------

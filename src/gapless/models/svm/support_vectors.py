@@ -26,6 +26,34 @@ from .training_rows import DistinctRows
 
 Array = np.ndarray
 
+# The attributes, for `described`.
+SUPPORT = """
+support_ : ndarray of shape (n_SV,)
+    Rows of the support vectors, by class.
+support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
+    The support vectors; empty for kernel="precomputed".
+shape_fit_ : tuple of int
+    Shape of the training data.
+rows_fit_ : {ndarray, sparse matrix}
+    The training data, where the kernel is a function, which is asked about all of them.
+"""
+# Machines without classes have one problem.
+ONE_PROBLEM = """
+max_iter : int
+    Largest number of steps; −1 for no limit.
+support_ : ndarray of shape (n_SV,)
+    Rows of the support vectors.
+n_support_ : ndarray of shape (1,)
+    How many support vectors there are.
+dual_coef_ : {ndarray, sparse matrix} of shape (1, n_SV)
+    Signed multipliers: ⟨w, φ(x)⟩ is their sum over kernel values.
+intercept_ : ndarray of shape (1,)
+    Bias b.
+coef_ : ndarray of shape (1, n_features)
+    Coefficients w, for a linear kernel.
+n_iter_ : int
+    Number of steps.
+"""
 # Up to so many kernel values of new rows are kept, until all classes have been looked at.
 FEW_VALUES = 1 << 16
 # Support vectors of up to so many values stay ready for the next prediction. They are no part of a

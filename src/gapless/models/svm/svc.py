@@ -15,20 +15,65 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples, Formula, chosen
+from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Labels, Unused, Value, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_classification
 from ...unseen import Calibration, predict_set, sets_of
-from ._base import KEPT_ROWS, OPEN, SupportVectorMachine
+from ._base import KEPT_ROWS, MACHINE, OPEN, TRAINING, SupportVectorMachine
 from .all_in_one import HINGES, ClassHinge, JointCandidates, JointFit, JointMachine
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .objectives import HardMargin, Objective, SoftMargin
-from .on_features import CONSTRAINTS, WithApproximation
+from .on_features import APPROXIMATED, CONSTRAINTS, WithApproximation
 from .probability import LaterProbabilities, Probabilities, with_largest
+from .support_vectors import SUPPORT
 from .training_rows import DistinctRows, check_precomputed, counted_weights, read_any
+from .tuning import TUNED
 
 Array = np.ndarray
+
+
+# What the classifiers share, for `described`.
+CLASSIFIER = """
+probability : bool
+    Deprecated in scikit-learn 1.9: `predict_proba` is there without it, unless it is False.
+decision_function_shape : {"ovr", "ovo"}
+    Whether `decision_function` has a column for each class or for each pair of classes.
+break_ties : bool
+    How `predict` decides where classes have equally many votes: by the sum of their scores (None,
+    True), or for the first of them, as LIBSVM does (False).
+random_state : int, RandomState instance or None
+    Accepted for scikit-learn's sake; nothing here is random.
+multi_class : {"ovo", "ovr"}
+    One problem for each pair of classes, or for each class against the rest.
+n_support_ : ndarray of shape (n_classes,)
+    How many support vectors each class has.
+dual_coef_ : {ndarray, sparse matrix} of shape (n_classes - 1, n_SV)
+    Signed multipliers: ⟨w, φ(x)⟩ is their sum over kernel values. In the layout of LIBSVM for pairs
+    of classes; (n_classes, n_SV) for more than two classes that are not in pairs, those of a
+    support vector summing to 0 where there is one problem for all.
+intercept_ : ndarray of shape (n_problems,)
+    Biases b.
+coef_ : ndarray of shape (n_problems, n_features)
+    Coefficients w, for a linear kernel.
+classes_ : ndarray of shape (n_classes,)
+    The classes.
+class_weight_ : ndarray of shape (n_classes,)
+    Weights of the classes.
+multi_class_ : str
+    How several classes were arranged, by which the other attributes are to be read.
+probabilities_ : LaterProbabilities
+    How scores become probabilities; fitted when `predict_proba` is first called.
+margin_ : float or ndarray of shape (n_problems,)
+    Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
+n_iter_ : ndarray of shape (n_problems,)
+    Number of steps for each problem.
+"""
+ROWS = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Rows to classify; kernel values with the training rows if kernel="precomputed".
+"""
 
 
 class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
@@ -38,6 +83,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         **SupportVectorMachine._stored,
         "classes_": Labels(least=2),
         "class_weight_": Unused(),
+        "margin_": Unused(),
         "multi_class_": Word(*ARRANGEMENTS),
         "probabilities_": Value(LaterProbabilities),
     }
@@ -57,19 +103,14 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         "Invalid input - all samples with positive weights belong to the same class"
     )
 
+    @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
         """Fit the machines.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data, or kernel values (n_samples, n_samples) with kernel="precomputed", or
-            texts for a kernel that reads them. Never written to.
         y : array-like of shape (n_samples,)
             Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0, by which C is multiplied for each row. Weight 2 means the row twice, weight
-            0 means the row is not there.
 
         Returns
         -------
@@ -152,13 +193,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
         }
 
+    @described(ROWS)
     def decision_function(self, X):
         """Scores of the classes, or of the pairs of classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to score; kernel values with the training rows if kernel="precomputed".
 
         Returns
         -------
@@ -172,13 +209,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             return scores
         return arrangement.by_class(scores).astype(scores.dtype)
 
+    @described(ROWS)
     def predict(self, X):
         """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify; kernel values with the training rows if kernel="precomputed".
 
         Returns
         -------
@@ -206,13 +239,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return self.probability is not False
 
     @available_if(_has_probabilities)
+    @described(ROWS)
     def predict_proba(self, X):
         """Probabilities of the classes; there unless probability=False.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify; kernel values with the training rows if kernel="precomputed".
 
         Returns
         -------
@@ -234,13 +263,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return p if p.dtype == scores.dtype else with_largest(p.astype(scores.dtype), chosen)
 
     @available_if(_has_probabilities)
+    @described(ROWS)
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes; there unless probability=False.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
 
         Returns
         -------
@@ -300,6 +325,7 @@ def _check_two_classes(y: Any, sample_weight: Any, words: str) -> None:
         )
 
 
+@described(TUNED, APPROXIMATED, CLASSIFIER, MACHINE, SUPPORT, FEATURES)
 class SVC(WithApproximation, SupportVectorClassifier):
     """Support vector classification.
 
@@ -311,113 +337,17 @@ class SVC(WithApproximation, SupportVectorClassifier):
     C : float, "loo" or array-like, default=1.0
         Weight C > 0 of the errors; np.inf allows none, which needs separable classes. "loo" chooses
         it by what machines say of rows that they have not seen, as does a list, among its values.
-    kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
-        `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
-        rows that returns their kernel values.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto", "loo"}, float or array-like, default="scale"
-        γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
-        1/n_features. "loo", or a list, as for C, and together with it.
-    coef0 : float, default=0.0
-        The constant of the polynomial and the sigmoid kernel.
-    shrinking : bool, default=True
-        Accepted for scikit-learn's sake; the solver shrinks where that pays.
-    probability : bool, default="deprecated"
-        Deprecated in scikit-learn 1.9: `predict_proba` is there without it, unless it is False.
     tol : float, default=1e-3
         Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
         gap is at most `tol` times the objective at w = 0.
-    cache_size : float, default=None
-        Megabytes that kernel values may take; None for what fits the memory.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by which C is multiplied; "balanced" gives all classes the same
         total weight.
-    verbose : bool, default=False
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    max_iter : int, default=-1
-        Largest number of steps for each problem; −1 for no limit.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Whether `decision_function` has a column for each class or for each pair of classes.
-    break_ties : bool, default=None
-        How `predict` decides where classes have equally many votes: by the sum of their scores
-        (None, True), or for the first of them, as LIBSVM does (False).
-    random_state : int, RandomState instance or None, default=None
-        Seed of landmarks or random features, 0 for None; nothing else here is random.
     multi_class : {"ovo", "ovr", "crammer_singer", "weston_watkins"}, default="ovo"
         One problem for each pair of classes, for each class against the rest, or one for all
         classes, ½Σₖ‖wₖ‖² + C Σᵢ sᵢ ℓᵢ, where ℓ is the largest (Crammer and Singer) or the sum
         (Weston and Watkins) of what rivals lack of the margin, max(0, 1 + zₖ − z_y) for k ≠ y. Two
         classes are one problem in any case.
-    time_limit : float, default=None
-        Seconds after which the best solution found so far is kept; a choice of parameters takes
-        at most half of them.
-    select : {"min", "1se"}, default="min"
-        Of parameters that are chosen: the best, or the machine with the fewest support vectors
-        inside the margin's bounds that is within one standard error of it.
-    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
-        What stands for the kernel: itself (None), landmarks among the rows, or random features;
-        "auto" takes the kernel itself up to 50,000 distinct rows, and landmarks beyond. The
-        certificate says which objective it concerns.
-    n_components : int, default=None
-        How many landmarks or random features. None doubles them until leave-one-out of least
-        squares on them no longer improves by half its standard error.
-
-    Attributes
-    ----------
-    support_ : ndarray of shape (n_SV,)
-        Rows of the support vectors, by class.
-    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
-        The support vectors; empty for kernel="precomputed".
-    n_support_ : ndarray of shape (n_classes,)
-        How many support vectors each class has.
-    dual_coef_ : {ndarray, sparse matrix} of shape (n_classes - 1, n_SV)
-        Signed multipliers: ⟨w, φ(x)⟩ is their sum over kernel values. In the layout of LIBSVM for
-        pairs of classes; (n_classes, n_SV) for more than two classes that are not in pairs, those
-        of a support vector summing to 0 where there is one problem for all.
-    intercept_ : ndarray of shape (n_problems,)
-        Biases b.
-    coef_ : ndarray of shape (n_problems, n_features)
-        Coefficients w, for a linear kernel.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    class_weight_ : ndarray of shape (n_classes,)
-        Weights of the classes.
-    multi_class_ : str
-        How several classes were arranged, by which the other attributes are to be read.
-    kernel_ : Kernel
-        The kernel with all its parameters as numbers.
-    features_ : KernelFeatures
-        The features of landmarks, or random ones, where they stand for the kernel.
-    feature_coef_ : ndarray of shape (n_problems, n_components)
-        Their coefficients w, by which rows are then scored; `dual_coef_` are the multipliers of the
-        training rows, of which w is the sum over features.
-    margin_ : float or ndarray of shape (n_problems,)
-        Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one, over all problems.
-    kkt_status_ : ndarray of str, shape (n_samples,)
-        "inactive" (multiplier 0), "on margin" (between 0 and its bound), "bounded" (at it), or
-        "absent" for a row of weight 0; the last of these in any of its problems.
-    kkt_violation_ : ndarray of shape (n_samples,)
-        By how much the score of each row violates what its multiplier demands.
-    fit_status_ : int
-        0 if the solver reached its tolerance, else 1.
-    n_iter_ : ndarray of shape (n_problems,)
-        Number of steps for each problem.
-    shape_fit_ : tuple of int
-        Shape of the training data.
-    rows_fit_ : {ndarray, sparse matrix}
-        The training data, where the kernel is a function, which is asked about all of them.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
-    C_, gamma_ : float
-        The chosen values, of parameters that were to be chosen.
-    search_ : Search
-        What was tried for them, and how it did on rows that had been left out.
 
     Notes
     -----

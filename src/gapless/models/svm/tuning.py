@@ -23,6 +23,22 @@ from .tuning_scores import Candidate, Candidates
 
 Array = np.ndarray
 
+# Of machines that can choose C and gamma.
+TUNED = """
+gamma : {"scale", "auto", "loo"}, float or array-like
+    γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto" is 1/n_features.
+    "loo", or a list, as for C, and together with it.
+time_limit : float
+    Seconds after which the best solution found so far is kept; a choice of parameters takes at most
+    half of them.
+select : {"min", "1se"}
+    Of parameters that are chosen: the best, or the machine with the fewest support vectors inside
+    the margin's bounds that is within one standard error of it.
+C_, gamma_ : float
+    The chosen values, of parameters that were to be chosen.
+search_ : Search
+    What was tried for them, and how it did on rows that had been left out.
+"""
 # By which factor an open parameter moves first, by its root in the end, and how many of those it
 # may be from where it begins.
 FACTORS = {"C": 10.0, "gamma": 4.0, "epsilon": 4.0}
