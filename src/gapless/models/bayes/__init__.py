@@ -13,11 +13,13 @@ from ..._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from .bernoulli import BernoulliNB
     from .categorical import CategoricalNB
+    from .counting import Priors
     from .decision import BayesDecision
     from .gaussian import GaussianNB
     from .linear_discriminant import LinearDiscriminantAnalysis
     from .mixed import NaiveBayes
     from .multinomial import ComplementNB, MultinomialNB
+    from .parts import Words
     from .quadratic_discriminant import QuadraticDiscriminantAnalysis
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -409,22 +409,29 @@ class Words:
             z[products(X, (~is_possible).astype(np.float64)) > 0] = -np.inf
         return z
 
-    def without(self, X: Any, own: Array, sample: Sample) -> Array:
-        """The same without each text; words that no other text has are not known."""
+    def without(
+        self, X: Any, own: Array, sample: Sample | None = None, is_lost: Array | None = None
+    ) -> Array:
+        """The same without each text.
+
+        Words that no other text has, or the entries of X that `is_lost` marks, are not known then:
+        they add nothing to the score, and no pseudo-counts.
+        """
         n, alpha = own.shape[0], self.alpha
         entries = Entries.of(X)
         everywhere = self.count.sum(axis=0)
         taken = own.sum(axis=1)[entries.row] * entries.value
-        is_known = left_over(everywhere[entries.column], taken) > 0
-        vocabulary = np.count_nonzero(everywhere) - entries.sums((~is_known).astype(float), n)
-        length = entries.sums(entries.value, n)
-        known = entries.sums(np.where(is_known, entries.value, 0.0), n)
+        if is_lost is None:
+            is_lost = left_over(everywhere[entries.column], taken) == 0
+        vocabulary = np.count_nonzero(everywhere) - entries.sums(is_lost.astype(float), n)
+        known = entries.sums(np.where(is_lost, 0.0, entries.value), n)
         z = np.empty(own.shape)
         for k, count in enumerate(self.count):
-            w = own[:, k]
-            left = left_over(count[entries.column], w[entries.row] * entries.value) + alpha
-            terms = np.where(is_known, entries.value * log_positive(left), 0.0)
-            total = left_over(np.full(n, count.sum()), w * length) + alpha * vocabulary
+            counts, taken = count[entries.column], own[entries.row, k] * entries.value
+            left = left_over(counts, taken) + alpha
+            terms = np.where(is_lost, 0.0, entries.value * log_positive(left))
+            gone = entries.sums(np.where(is_lost, counts, taken), n)
+            total = left_over(np.full(n, count.sum()), gone) + alpha * vocabulary
             with np.errstate(invalid="ignore"):
                 score = entries.sums(terms, n) - np.where(known > 0, known * log_positive(total), 0)
             z[:, k] = np.where(np.isnan(score), -np.inf, score)

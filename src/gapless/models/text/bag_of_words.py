@@ -68,8 +68,8 @@ def _cure(value: Any) -> str:
     return "give strings, e.g. by str(value), or use a model for numbers"
 
 
-def choice_of(model: Any) -> Choice:
-    """Which words are chosen, and how they are weighed."""
+def rules_of(model: Any) -> WordRules:
+    """Which words count, and how they are weighed, from the parameters of a classifier."""
     is_bayes = isinstance(model.classifier, str) and model.classifier == "bayes"
     is_tfidf = model.weighting == "tfidf" or (model.weighting == "auto" and not is_bayes)
     if model.sublinear_tf and not is_tfidf:
@@ -77,7 +77,7 @@ def choice_of(model: Any) -> Choice:
             'sublinear_tf=True needs tf-idf, but words are only counted; set weighting="tfidf", '
             "or sublinear_tf=False."
         )
-    return Choice(
+    return WordRules(
         model.min_df,
         model.max_df,
         model.max_features,
@@ -87,14 +87,14 @@ def choice_of(model: Any) -> Choice:
     )
 
 
-def wording_of(model: Any) -> CountVectorizer:
+def tokenizer_of(model: Any) -> CountVectorizer:
     """What a word is.
 
     Warns, in scikit-learn's words, of parameters that the analyzer does not use, and of stop words
     that no text can have, such as those with capital letters where texts have none.
     """
     _check_sizes(model.ngram_range)
-    wording = CountVectorizer(
+    tokenizer = CountVectorizer(
         analyzer=model.analyzer,
         ngram_range=model.ngram_range,
         stop_words=model.stop_words,
@@ -102,14 +102,14 @@ def wording_of(model: Any) -> CountVectorizer:
         strip_accents=model.strip_accents,
         token_pattern=model.token_pattern,
     )
-    wording._warn_for_unused_params()
+    tokenizer._warn_for_unused_params()
     try:
-        wording.build_analyzer()
+        tokenizer.build_analyzer()
     except re.error as reason:
         raise ValueError(
             f"token_pattern={model.token_pattern!r} is not a regular expression: {reason}."
         ) from None
-    return wording
+    return tokenizer
 
 
 def _check_sizes(sizes: tuple) -> None:
@@ -126,8 +126,8 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which words are chosen, and how they are weighed; the names are scikit-learn's."""
+class WordRules:
+    """Which words count, and how they are weighed; the names are scikit-learn's."""
 
     min_df: Any = 1
     max_df: Any = 1.0
@@ -151,7 +151,7 @@ class BagOfWords:
 
     Parameters
     ----------
-    choice : Choice
+    rules : WordRules
         By which they were chosen.
     columns : ndarray of int, shape (d,)
         The chosen columns of the counts, rising.
@@ -159,33 +159,33 @@ class BagOfWords:
         Their inverse document frequencies, log((1 + n)/(1 + df)) + 1, with tf-idf.
     """
 
-    choice: Choice
+    rules: WordRules
     columns: Array
     idf: Array | None
 
     @classmethod
-    def learned(cls, counts: sp.csr_matrix, weights: Array, choice: Choice) -> BagOfWords:
+    def learned(cls, counts: sp.csr_matrix, weights: Array, rules: WordRules) -> BagOfWords:
         """Choose and weigh the words of texts with weights, given their counts (n, words)."""
         frequency, total = frequencies(counts, weights), float(weights.sum())
-        columns = np.flatnonzero(_within(frequency, total, choice))
-        limit = choice.max_features
+        columns = np.flatnonzero(_within(frequency, total, rules))
+        limit = rules.max_features
         if limit is not None and len(columns) > limit:
-            used = counts.sign() if choice.binary else counts
+            used = counts.sign() if rules.binary else counts
             often = np.asarray(weights @ used).ravel()[columns]
             columns = np.sort(columns[np.argsort(-often, kind="stable")[:limit]])
         _check_some(columns, frequency)
-        if not choice.is_tfidf:
-            return cls(choice, columns, None)
-        return cls(choice, columns, np.log((1 + total) / (1 + frequency[columns])) + 1)
+        if not rules.is_tfidf:
+            return cls(rules, columns, None)
+        return cls(rules, columns, np.log((1 + total) / (1 + frequency[columns])) + 1)
 
     def rows(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """The rows that a classifier is given, from counts of all words."""
         rows = counts
         if len(self.columns) < counts.shape[1]:
             rows = counts[:, self.columns]
-        if not (self.choice.binary or self.choice.is_tfidf):
+        if not (self.rules.binary or self.rules.is_tfidf):
             return rows
-        values = np.ones_like(rows.data) if self.choice.binary else rows.data
+        values = np.ones_like(rows.data) if self.rules.binary else rows.data
         if self.idf is not None:
             values = self._tfidf(values, rows)
         return sp.csr_matrix((values, rows.indices, rows.indptr), shape=rows.shape)
@@ -193,7 +193,7 @@ class BagOfWords:
     def _tfidf(self, values: Array, rows: sp.csr_matrix) -> Array:
         """Counts times inverse document frequencies, each row of length 1."""
         assert self.idf is not None
-        if self.choice.sublinear_tf:
+        if self.rules.sublinear_tf:
             values = 1 + np.log(values)
         values = values * self.idf[rows.indices]
         of_entry = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
@@ -207,21 +207,21 @@ def frequencies(counts: sp.csr_matrix, weights: Array) -> Array:
     return np.bincount(counts.indices, of_entry, minlength=counts.shape[1])
 
 
-def _within(frequency: Array, total: float, choice: Choice) -> Array:
+def _within(frequency: Array, total: float, rules: WordRules) -> Array:
     """Which words are in some text, and in neither too few nor too many.
 
     min_df=1 asks for nothing more: weights may be parts of a text.
     """
     low, high = (
         limit if isinstance(limit, Integral) else limit * total
-        for limit in (choice.min_df, choice.max_df)
+        for limit in (rules.min_df, rules.max_df)
     )
     if high < low:
         raise ValueError(
-            f"max_df={choice.max_df} corresponds to < documents than min_df={choice.min_df}; lower "
+            f"max_df={rules.max_df} corresponds to < documents than min_df={rules.min_df}; lower "
             "min_df, or raise max_df."
         )
-    asks = not (choice.min_df == 1 and isinstance(choice.min_df, Integral))
+    asks = not (rules.min_df == 1 and isinstance(rules.min_df, Integral))
     low = low * (1 - ROUNDING) if asks else 0.0
     return (frequency > 0) & (frequency >= low) & (frequency <= high * (1 + ROUNDING))
 

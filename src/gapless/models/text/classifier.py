@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit, time_limit
 from ..._ground.stored import (
     Declaration,
@@ -38,17 +39,22 @@ from ...unseen import (
     Remembering,
     as_fitted,
     given_to_fit,
+    leads,
     predict_set,
     sets_of,
     take_over,
 )
 from ..bayes import MultinomialNB
 from ..linear import LinearSVC, LogisticRegression
-from .bag_of_words import BagOfWords, choice_of, read_texts, wording_of
-from .held_out import Answered, TextData, TextFit, conformity, fit
+from .bag_of_words import BagOfWords, read_texts, rules_of, tokenizer_of
+from .held_out import Answered, TextData, TextFit, fit
 
 Array = np.ndarray
 
+TEXTS = """
+X : array-like of str, shape (n_samples,) or (n_samples, 1)
+    Texts: a list, an array, a series, or a table of one column.
+"""
 CLASSIFIERS: dict[str, type] = {
     "bayes": MultinomialNB,
     "linear_svm": LinearSVC,
@@ -86,8 +92,10 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         returns.
     ngram_range : tuple (shortest, longest), default=(1, 1)
         How many neighbouring words (or characters) are counted as one.
-    min_df, max_df : int or float, default=1 and 1.0
-        Words are left out that are in fewer, or in more, texts: a number of them, or a part of all.
+    min_df : int or float, default=1
+        Words in fewer texts are left out: a number of texts, or a part of all.
+    max_df : int or float, default=1.0
+        Words in more texts are left out.
     max_features : int, default=None
         How many words are kept at most: the most frequent ones, and of equally frequent ones the
         first by spelling.
@@ -97,7 +105,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         Whether upper and lower case are the same.
     strip_accents : {"ascii", "unicode"}, callable or None, default=None
         Whether letters with and without accents are the same.
-    token_pattern : str, default=r"(?u)\\b\\w\\w+\\b"
+    token_pattern : str, default=r"(?u)\b\w\w+\b"
         Regular expression of a word.
     binary : bool, default=False
         Whether it counts only that a word is there, and not how often.
@@ -267,8 +275,8 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
                 "fit(X, y)."
             )
         labels, weights = read_labels(y, texts), read_weights(sample_weight, texts)
-        counts, words = count_words(texts, wording_of(self))
-        bag = BagOfWords.learned(counts, weights, choice_of(self))
+        counts, words = count_words(texts, tokenizer_of(self))
+        bag = BagOfWords.learned(counts, weights, rules_of(self))
         learned: dict[str, Any] = {
             "vocabulary_": {words[column]: k for k, column in enumerate(bag.columns)}
         }
@@ -288,7 +296,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _bag(self, learned: Mapping[str, Any]) -> BagOfWords:
         """The words of a fit."""
         return BagOfWords(
-            choice_of(self), np.arange(len(learned["vocabulary_"])), learned.get("idf_")
+            rules_of(self), np.arange(len(learned["vocabulary_"])), learned.get("idf_")
         )
 
     @property
@@ -299,8 +307,8 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _counts(self, X) -> sp.csr_matrix:
         """How often the words of the fit occur in texts."""
         check_is_fitted(self)
-        wording = wording_of(as_fitted(self))
-        return in_columns(*count_words(read_texts(X), wording), self.vocabulary_)
+        tokenizer = tokenizer_of(as_fitted(self))
+        return in_columns(*count_words(read_texts(X), tokenizer), self.vocabulary_)
 
     def _rows(self, X) -> Any:
         """Texts as rows for the classifier."""
@@ -313,13 +321,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
             return "classifier_ has classes other than classes_"
         return None
 
+    @described(TEXTS)
     def predict(self, X):
         """Predict classes.
-
-        Parameters
-        ----------
-        X : array-like of str, shape (n_samples,) or (n_samples, 1)
-            Texts.
 
         Returns
         -------
@@ -330,13 +334,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self.classifier_.predict(rows)
 
     @available_if(_classifier_has("predict_proba"))
+    @described(TEXTS)
     def predict_proba(self, X):
         """Probabilities of the classes, where the classifier has them.
-
-        Parameters
-        ----------
-        X : array-like of str, shape (n_samples,) or (n_samples, 1)
-            Texts.
 
         Returns
         -------
@@ -347,13 +347,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self.classifier_.predict_proba(rows)
 
     @available_if(_classifier_has("predict_log_proba"))
+    @described(TEXTS)
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes, where the classifier has them.
-
-        Parameters
-        ----------
-        X : array-like of str, shape (n_samples,) or (n_samples, 1)
-            Texts.
 
         Returns
         -------
@@ -364,13 +360,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self.classifier_.predict_log_proba(rows)
 
     @available_if(_classifier_has("decision_function"))
+    @described(TEXTS)
     def decision_function(self, X):
         """Scores of the classes, where the classifier has them.
-
-        Parameters
-        ----------
-        X : array-like of str, shape (n_samples,) or (n_samples, 1)
-            Texts.
 
         Returns
         -------
@@ -391,7 +383,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     def _conformity(self, scores: Array) -> Array:
         """How well each class fits texts of these answers: by probability, or by its lead."""
-        return conformity(scores, hasattr(self, "predict_proba"))
+        if hasattr(self, "predict_proba"):
+            return np.exp(np.minimum(scores, 0.0))
+        return scores if scores.shape[1] < 2 else leads(scores)
 
     # ---- words -----------------------------------------------------------------------------------
 
@@ -450,7 +444,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     def _fitted(self, data: TextData) -> TextFit:
         bag = self._own_bag
-        return TextFit(self.classifier_, bag, data, bag.choice, self.classes_)
+        return TextFit(self.classifier_, bag, data, bag.rules, self.classes_)
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the answers z[i]."""

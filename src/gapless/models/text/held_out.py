@@ -20,9 +20,9 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._ground.design import Design
 from ..._ground.weighted_fits import weight_argument
-from ...unseen import LARGE_ROWS, LARGE_WORK, NotAvailable, Refittable, leads
-from ..bayes import MultinomialNB
-from .bag_of_words import ROUNDING, BagOfWords, Choice, frequencies
+from ...unseen import LARGE_ROWS, LARGE_WORK, NotAvailable, Refittable
+from ..bayes import MultinomialNB, Priors, Words
+from .bag_of_words import ROUNDING, BagOfWords, WordRules, frequencies
 
 Array = np.ndarray
 
@@ -125,105 +125,6 @@ class Answered:
         return (z[:, 1] - z[:, 0]) / 2 if z.shape[1] == 2 else z
 
 
-def conformity(z: Array, has_probabilities: bool) -> Array:
-    """How well each class fits rows of these answers: by probability, or by its lead in score."""
-    if has_probabilities:
-        return np.exp(np.minimum(z, 0.0))
-    return z if z.shape[1] < 2 else leads(z)
-
-
-@dataclass(frozen=True, eq=False)
-class Without:
-    """Distinct texts, and what is counted of all, for multinomial Bayes without each text.
-
-    Without a text its words are counted less often. Those that are then too rare are no longer
-    words: they add nothing to the score, and no pseudo-counts. A refit would find the same.
-
-    Parameters
-    ----------
-    units : ndarray of int, shape (n,)
-        Which distinct text each text is; −1 for those of no weight.
-    texts : csr matrix of shape (u, d)
-        Counts of the distinct texts.
-    own : ndarray of shape (u, K)
-        What each of them weighs in each class.
-    counts : ndarray of shape (K, d)
-        How often each word is in each class.
-    is_lost : ndarray of bool, one for each entry of `texts`
-        Whether a word is too rare without the text.
-    """
-
-    units: Array
-    texts: sp.csr_matrix
-    own: Array
-    counts: Array
-    is_lost: Array
-
-    @classmethod
-    def of(cls, fitted: Any) -> Without:
-        """What is counted in the texts of a fit."""
-        units, K, weights = fitted.units, fitted.outputs, fitted.weights
-        counted = np.flatnonzero(units >= 0)
-        first = counted[np.unique(units[counted], return_index=True)[1]]
-        own = np.zeros((len(first), K))
-        np.add.at(own, (units[counted], fitted.targets[counted]), weights[counted])
-        texts = fitted.design.rows(first).X
-        counts = np.asarray((texts.T @ own).T)
-        return cls(units, texts, own, counts, _lost(texts, own.sum(axis=1), fitted.choice.min_df))
-
-    def log_probabilities(self, classifier: Any) -> Array:
-        """Logarithms of the probabilities of the classes for each text, by the others, (n, K)."""
-        words = self.texts.shape[1] - self._sums(self.is_lost)
-        if words.min() < 1:
-            raise NotAvailable("without one of the texts no word is left")
-        alpha, classes = float(classifier.alpha), range(len(self.counts))
-        z = np.stack([self._likelihood(k, alpha, words) for k in classes], axis=1)
-        z += self._priors(1.0 if classifier.smooth_prior else 0.0)
-        z = np.maximum(z - logsumexp(z, axis=1, keepdims=True), LOWEST)
-        return np.where(self.units[:, None] >= 0, z[self.units], np.nan)
-
-    def _likelihood(self, k: int, alpha: float, words: Array) -> Array:
-        """log p(text | class k) of the distinct texts, of the words that are left."""
-        counts = self.counts[k, self.texts.indices]
-        own = self.own[self._rows, k] * self.texts.data
-        total = _left(self.counts[k].sum(), self._sums(np.where(self.is_lost, counts, own)))
-        times = np.where(self.is_lost, 0.0, self.texts.data)
-        logs = self._sums(times * np.log(_left(counts, own) + alpha))
-        return logs - self._sums(times) * np.log(total + alpha * words)
-
-    def _priors(self, extra: float) -> Array:
-        """Log priors without each text, up to a number for all classes; −∞ for one that is gone."""
-        left = _left(self.own.sum(axis=0), self.own)
-        with np.errstate(divide="ignore"):
-            return np.where(left > 0, np.log(left + extra), -np.inf)
-
-    @cached_property
-    def _rows(self) -> Array:
-        """The text of each entry."""
-        return np.repeat(np.arange(len(self.own)), np.diff(self.texts.indptr))
-
-    def _sums(self, of_entries: Array) -> Array:
-        """Sums over the entries of each text."""
-        return np.bincount(self._rows, of_entries, len(self.own))
-
-
-def _lost(texts: sp.csr_matrix, weights: Array, min_df: int) -> Array:
-    """Of each entry, whether its word is in fewer than min_df texts without this one.
-
-    With min_df=1 texts are counted and not weighed, as weights may be parts of a text.
-    """
-    if min_df == 1:
-        return np.bincount(texts.indices, minlength=texts.shape[1])[texts.indices] == 1
-    own = np.repeat(weights, np.diff(texts.indptr))
-    return frequencies(texts, weights)[texts.indices] - own < min_df * (1 - ROUNDING)
-
-
-def _left(counts: Any, taken: Array) -> Array:
-    """counts − taken, and 0 where that is nothing but rounding."""
-    left = counts - taken
-    return np.where(left > ROUNDING * counts, left, 0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class TextData:
     """The data of a fit: counts of the chosen words, labels, and weights."""
@@ -244,8 +145,8 @@ class TextFit(Refittable):
         The words of the fit, or None.
     data : TextData
         Its data.
-    choice : Choice
-        How words are chosen.
+    rules : WordRules
+        Which words count, and how much.
     classes : ndarray of shape (K,)
         All classes.
     """
@@ -258,11 +159,11 @@ class TextFit(Refittable):
         classifier: Any,
         bag: BagOfWords | None,
         data: TextData,
-        choice: Choice,
+        rules: WordRules,
         classes: Array,
     ):
         super().__init__(Design(data.counts), data.y, data.weights)
-        self.classifier, self.bag, self.choice, self.classes = classifier, bag, choice, classes
+        self.classifier, self.bag, self.rules, self.classes = classifier, bag, rules, classes
         name = strength_of(classifier) or ""
         self.strength = "the penalty" if name.endswith("C") else "alpha"
 
@@ -301,7 +202,7 @@ class TextFit(Refittable):
             only = np.where(np.arange(self.outputs) == present[0], 0.0, LOWEST)
             return lambda design: np.tile(only, (design.n, 1))
         try:
-            bag = BagOfWords.learned(counts, weights, self.choice)
+            bag = BagOfWords.learned(counts, weights, self.rules)
         except ValueError as reason:
             raise NotAvailable(f"without some texts, {reason}".rstrip(".")) from None
         classifier = clone(self.classifier)
@@ -313,9 +214,9 @@ class TextFit(Refittable):
 
     def held_out(self, groups):
         """Each text by the counts of all others, where the classifier does nothing but count."""
-        if groups is not None or not (_is_counting(self.classifier) and self.choice.is_plain):
+        if groups is not None or not (_is_counting(self.classifier) and self.rules.is_plain):
             raise NotAvailable("leaving a text out changes the words and their weights")
-        return Without.of(self).log_probabilities(self.classifier)
+        return _without_each_text(self)
 
     def without_each(self, rows):
         """Not known in a form that is cheaper than folds."""
@@ -327,7 +228,7 @@ class TextFit(Refittable):
         if other is None:
             return None
         data = TextData(self.design.X, self.y, self.weights)
-        return TextFit(other, None, data, self.choice, self.classes)
+        return TextFit(other, None, data, self.rules, self.classes)
 
 
 def _is_counting(classifier: Any) -> bool:
@@ -336,3 +237,37 @@ def _is_counting(classifier: Any) -> bool:
         return False
     alpha = classifier.alpha
     return classifier.fit_prior and isinstance(alpha, Real) and float(alpha) >= 1e-10
+
+
+def _without_each_text(fitted: TextFit) -> Array:
+    """Logarithms of the probabilities of multinomial Bayes for each text, by the others, (n, K).
+
+    Without a text its words are counted less often. Those that are then too rare are no longer
+    words. A refit would find the same.
+    """
+    units, weights, classifier = fitted.units, fitted.weights, fitted.classifier
+    counted = np.flatnonzero(units >= 0)
+    first = counted[np.unique(units[counted], return_index=True)[1]]
+    own = np.zeros((len(first), fitted.outputs))
+    np.add.at(own, (units[counted], fitted.targets[counted]), weights[counted])
+    texts = fitted.design.rows(first).X
+    is_lost = _lost(texts, own.sum(axis=1), fitted.rules.min_df)
+    of_entry = np.repeat(np.arange(len(first)), np.diff(texts.indptr))
+    if np.bincount(of_entry, is_lost, len(first)).max() == texts.shape[1]:
+        raise NotAvailable("without one of the texts no word is left")
+    words = Words(np.asarray((texts.T @ own).T), float(classifier.alpha))
+    priors = Priors(None, 1.0 if classifier.smooth_prior else 0.0)
+    z = words.without(texts, own, is_lost=is_lost) + priors.log_without(own.sum(axis=0), own)
+    z = np.maximum(z - logsumexp(z, axis=1, keepdims=True), LOWEST)
+    return np.where(units[:, None] >= 0, z[units], np.nan)
+
+
+def _lost(texts: sp.csr_matrix, weights: Array, min_df: int) -> Array:
+    """Of each entry, whether its word is in fewer than min_df texts without this one.
+
+    With min_df=1 texts are counted and not weighed, as weights may be parts of a text.
+    """
+    if min_df == 1:
+        return np.bincount(texts.indices, minlength=texts.shape[1])[texts.indices] == 1
+    own = np.repeat(weights, np.diff(texts.indptr))
+    return frequencies(texts, weights)[texts.indices] - own < min_df * (1 - ROUNDING)
