@@ -14,18 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
     _fit_context,
     clone,
-    is_classifier,
 )
 from sklearn.isotonic import IsotonicRegression
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._ground.around import AROUND, INSIDE, AroundClassifier, taken_from
 from .._ground.docstrings import described
 from .._ground.stored import (
     INPUT,
@@ -285,15 +282,12 @@ def _fit_again(model: Any, X: Any, y: Array, rows: Array, weights: Array) -> Any
     return other.fit(_safe_indexing(X, rows), y[rows], **weight_options(model, weights))
 
 
-ROWS = """
-X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    Rows to classify.
-"""
 AUTO, NONE, SIGMOID, ISOTONIC = "auto", "none", "sigmoid", "isotonic"
 MAPS: dict[str, Any] = {SIGMOID: Sigmoid, ISOTONIC: Steps}
 
 
-class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+@described(AROUND)
+class RecalibratedClassifier(AroundClassifier):
     """A classifier with probabilities recalibrated on held-out rows.
 
     Parameters
@@ -309,20 +303,12 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     Attributes
     ----------
-    estimator_ : classifier
-        The fitted classifier.
-    classes_ : ndarray of shape (K,)
-        The classes.
     method_ : str
         The map that was chosen.
     log_losses_ : dict of str to float
         The log loss of held-out rows with each map, by folds.
     held_out_ : str
         How rows were held out, in words.
-    n_features_in_ : int
-        Number of features, where the classifier tells.
-    feature_names_in_ : ndarray of str
-        Their names, where X has some.
 
     Notes
     -----
@@ -362,17 +348,9 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.method = method
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @described(INSIDE)
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier, and the map to its held-out predictions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data, of any kind that the classifier takes.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0; weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------
@@ -385,7 +363,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         take_over(self, _learned(inner, (X, y, sample_weight), self.method))
         return self
 
-    @described(ROWS)
+    @described(INSIDE)
     def predict_proba(self, X):
         """Probabilities of the classes.
 
@@ -399,7 +377,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             return self.estimator_.predict_proba(X)
         return mapped(self._maps, scores_of(self.estimator_, X))
 
-    @described(ROWS)
+    @described(INSIDE)
     def predict(self, X):
         """The most probable class.
 
@@ -410,14 +388,6 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """
         p = self.predict_proba(X)
         return self.classes_[np.argmax(p, axis=1)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        if is_classifier(self.estimator):
-            tags.classifier_tags = inner.classifier_tags
-        return tags
 
 
 def recalibrate(
@@ -493,9 +463,7 @@ def _loss_by_folds(method: str, held: HeldOut) -> float:
 
 def _learned(model: Any, data: tuple[Any, Any, Any], method: str) -> dict[str, Any]:
     """What a fit has learned: the model, the map and how they were found."""
-    names = ("n_features_in_", "feature_names_in_")
-    learned = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    learned |= {"estimator_": model, "classes_": np.asarray(model.classes_)}
+    learned = taken_from(model)
     has_probabilities = hasattr(model, "predict_proba")
     if method == NONE and not has_probabilities:
         raise ValueError(

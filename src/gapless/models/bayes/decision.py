@@ -9,18 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
     _fit_context,
     clone,
-    is_classifier,
 )
-from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..._ground.about import Example, Examples
+from ..._ground.around import AROUND, INSIDE, AroundClassifier, taken_from
 from ..._ground.cost_matrices import (
     abstaining_label,
     cheapest,
@@ -29,6 +25,7 @@ from ..._ground.cost_matrices import (
     read_row_costs,
     realised_costs,
 )
+from ..._ground.docstrings import described
 from ..._ground.stored import INPUT, Declaration, FittedModel, Labels, Maybe, Numbers, Value
 from ..._ground.validation import read_labels, read_weights, readable_target
 from ...certificates import Certificate, certify_model
@@ -37,11 +34,16 @@ from .gaussian import GaussianNB
 
 Array = np.ndarray
 
+ROW_COSTS = """
+costs : array-like of shape (n_samples, K, K) or (n_samples, K)
+    Costs of each row, as for `predict`.
+"""
 # What the score on unseen data is called.
 SAVED = "−cost"
 
 
-class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+@described(AROUND)
+class BayesDecision(Remembering, AroundClassifier):
     """Decisions of least expected cost, from the probabilities of any classifier.
 
     h(x) = argmin_j Σ_i P(class i | x) · cost(i, j), over all classes j, and at a price no decision.
@@ -63,16 +65,8 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
 
     Attributes
     ----------
-    estimator_ : classifier
-        The fitted classifier.
-    classes_ : ndarray of shape (K,)
-        The classes.
     costs_ : ndarray of shape (K, K)
         The cost of each decision.
-    n_features_in_ : int
-        Number of features, where the classifier tells.
-    feature_names_in_ : ndarray of str
-        Their names, where X has some.
     certificate_ : Certificate
         That of the classifier, where it is one of gapless.
     generalization_ : Generalization
@@ -129,17 +123,12 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         self.abstain_label = abstain_label
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @described(INSIDE)
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the classifier.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data, of any kind that the classifier takes.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0 for the classifier.
         **fit_params : dict
             What else its `fit` takes.
 
@@ -152,28 +141,18 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
         inner = clone(self.estimator).fit(X, y, **fit_params)
-        classes = np.asarray(inner.classes_)
+        learned = taken_from(inner)
         if self.abstain_cost is not None:
-            abstaining_label(classes, self.abstain_label)
-        learned = {
-            "estimator_": inner,
-            "classes_": classes,
-            "costs_": read_cost_matrix(self.cost_matrix, classes),
-        }
-        names = ("n_features_in_", "feature_names_in_")
-        learned |= {name: getattr(inner, name) for name in names if hasattr(inner, name)}
+            abstaining_label(learned["classes_"], self.abstain_label)
+        learned["costs_"] = read_cost_matrix(self.cost_matrix, learned["classes_"])
         take_over(self, learned)
         return self
 
     # ---- decisions -------------------------------------------------------------------------------
 
+    @described(INSIDE)
     def predict_proba(self, X):
         """Probabilities of the classes, from the classifier.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------
@@ -183,13 +162,12 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
+    @described(INSIDE)
     def predict(self, X, costs=None):
         """Decide at the least expected cost.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
             A cost matrix for each row, or the costs of missing each class there, in place of
             `cost_matrix`.
@@ -207,15 +185,9 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         kind = np.result_type(self.classes_, np.array([label])) if is_known else object
         return np.append(self.classes_.astype(kind), np.array([label], dtype=kind))[decided]
 
+    @described(INSIDE, ROW_COSTS)
     def conditional_risk(self, X, costs=None):
         """The expected cost of every decision.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
-            Costs of each row, as for `predict`.
 
         Returns
         -------
@@ -224,15 +196,9 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         """
         return expected_costs(*self._probabilities_and_costs(X, costs), self.abstain_cost)
 
+    @described(INSIDE, ROW_COSTS)
     def expected_risk(self, X, costs=None):
         """The expected cost of the decision of each row: the least of `conditional_risk`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
-            Costs of each row, as for `predict`.
 
         Returns
         -------
@@ -241,19 +207,9 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         """
         return self.conditional_risk(X, costs).min(axis=1)
 
+    @described(INSIDE, ROW_COSTS)
     def risk(self, X, y, sample_weight=None, costs=None):
         """The mean cost of the decisions, now that the classes are known.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-        costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
-            Costs of each row, as for `predict`.
 
         Returns
         -------
@@ -287,7 +243,7 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     # ---- both gaps -------------------------------------------------------------------------------
 
     @property
-    def certificate_(self) -> Certificate:
+    def certificate_(self) -> Certificate:  # type: ignore[override]
         """How far the classifier is at most from the best one; only those of gapless have it."""
         return self.estimator_.certificate_
 
@@ -325,14 +281,6 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         twin = copy.copy(self)
         twin.estimator_ = self.estimator_._standing_in(z)
         return twin
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = copy.deepcopy(inner.input_tags)
-        if is_classifier(self.estimator):
-            tags.classifier_tags = copy.deepcopy(inner.classifier_tags)
-        return tags
 
     def _formula(self) -> None:
         """None: the classifier inside minimises something, and decisions follow from it."""

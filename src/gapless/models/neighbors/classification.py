@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -59,6 +59,8 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
     _examples: ClassVar[Examples] = (Example("wine", {"n_neighbors": "loo", "ties": "nearest"}),)
 
     _has_classes = True
+    # Of several outputs, a list of arrays.
+    classes_: Any
     _stored: ClassVar[Declaration] = {
         **SupervisedNeighbors._stored,
         "classes_": Labels() | LabelsOfOutputs(),
