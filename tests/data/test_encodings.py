@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from gapless.data import read_table
+from gapless.data import encodings, read_table
 from gapless.data.encodings import as_utf8, encoding_of, utf8_blocks
 
 TEXTS = {
@@ -102,3 +102,12 @@ def test_a_wrong_byte_leaves_no_mark_in_the_first_name():
     assert read_table(text).frame.columns == ["name", "y"]
     blocks = b"".join(block for block, _ in utf8_blocks(io.BytesIO(text), 1 << 16))
     assert blocks.decode() == "name,y\nx\ufffdy,1\n"
+
+
+def test_a_letter_on_the_edge_of_a_piece_is_whole(monkeypatch):
+    monkeypatch.setattr(encodings, "AT_A_TIME", 4)
+    for blanks in range(5):
+        right = b" " * blanks + "größer, Ünal".encode()
+        assert encoding_of(right) == "utf-8" and as_utf8(right)[0] == right
+        wrong = right * 6 + b"\xff" + right
+        assert as_utf8(wrong)[0].decode() == wrong.decode("utf-8", "replace")

@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from gapless.data import read_batches, read_table, reading
-from gapless.data.dialects import read_rows
-from gapless.data.records import find_records
+from gapless.data.dialects import find_records, read_rows
 
 PARTS = ('"', '""', ",", "\n", "a", 'b"', '"c"', ' "d, e"', '"f\ng"')
 

@@ -1,7 +1,7 @@
 """Delimited text to columns of texts: CSV, TSV and their kin.
 
-Records are found first (`records.py`), so that a ragged one is named by its line; then polars reads
-the fields, and Python's own reader where quotes stand in odd places.
+Polars reads the fields. Where some records are not full, these are looked for, so that a ragged one
+is named by its line; and where quotes stand in odd places, Python's own reader reads the fields.
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ from .dialects import (
     LOOKED_AT,
     Dialect,
     Guess,
+    Records,
     are_pairs,
+    find_records,
     guess_dialect,
+    is_blank,
+    line_of,
     read_rows,
     rows_of,
+    stray_quotes,
     unaligned,
 )
 from .findings import SHOWN, TableError, counted, listed
@@ -34,7 +39,6 @@ from .headers import (
     unlike_names,
     without_footer,
 )
-from .records import Records, find_records, is_blank, line_of
 from .sources import AS_FOUND, ReadingOptions
 
 # Bytes of the longest line of names.
@@ -50,9 +54,7 @@ def read_delimited(
     data = _with_newlines(data)
     body, dialect, notes = begin_delimited(data, name, options)
     line = line_of(data, len(data) - len(body))
-    body = _unaligned(body, dialect)
-    records = find_records(body, dialect.delimiter, dialect.quote)
-    frame, dialect, more, short = _read_body(body, dialect, line, records)
+    frame, dialect, more, short = _read_body(_unaligned(body, dialect), dialect, line)
     frame, below = without_footer(frame, short)
     return frame, dialect, notes + more + below
 
@@ -63,7 +65,7 @@ def begin_delimited(
     """The records after the header, the dialect and notes, from a text or its first block."""
     whole, header = data, options.header
     data = data.lstrip(b"\r\n ") if not header else _from_line(data, header, name)
-    if not data.strip():
+    if not data or data.isspace():
         raise TableError(f"{name} is empty; a table needs a header line and lines of values.")
     data, said = _said_delimiter(data)
     sample = _first_lines(data).decode("utf-8", "ignore")
@@ -211,12 +213,17 @@ def _with_other_quotes(body: bytes, dialect: Dialect, records: Records) -> tuple
 
 
 def _read_body(
-    body: bytes, dialect: Dialect, first_line: int, records: Records
+    body: bytes, dialect: Dialect, first_line: int
 ) -> tuple[pl.DataFrame, Dialect, list[str], int]:
     """Whole records as columns of texts, notes about short ones, and how many of these end it.
 
-    Long ones are an error.
+    Long ones are an error. Where records are is only looked for if some are not full.
     """
+    parsed = _by_polars(body, dialect)
+    if parsed is not None and _are_full(parsed, body, dialect):
+        frame, notes = _without_names(parsed)
+        return frame, dialect, notes, 0
+    records = find_records(body, dialect.delimiter, dialect.quote)
     if records.is_open or _ragged(records, dialect).any():
         dialect, records = _with_other_quotes(body, dialect, records)
     blank = is_blank(body, records) if len(records) else np.zeros(0, bool)
@@ -231,6 +238,54 @@ def _read_body(
     at_end = len(is_short) - int(blank.sum()) - (int(full[-1]) + 1 if len(full) else 0)
     notes += _note_of_short(body, records, short, first_line)
     return frame, dialect, notes, at_end
+
+
+def _by_polars(body: bytes, dialect: Dialect, *, cuts: bool = False) -> pl.DataFrame | None:
+    """The fields of all records, cut where there are too many; None if polars cannot read them."""
+    schema = dict.fromkeys(dialect.names, pl.String)
+    if dialect.has_blanks or not body:
+        return None if body else pl.DataFrame(schema=schema)
+    try:
+        return pl.read_csv(
+            body,
+            has_header=False,
+            separator=dialect.delimiter,
+            quote_char=dialect.quote,
+            schema=schema,
+            truncate_ragged_lines=cuts,
+        )
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def _are_full(frame: pl.DataFrame, body: bytes, dialect: Dialect) -> bool:
+    """Whether all records have a field for each column, none of them with a quote out of place.
+
+    Polars fills short records and says nothing of it, but then the last column has gaps. Each
+    newline and each delimiter of the text ends a record, stands between two fields, or is quoted
+    and found in one of them.
+    """
+    quote = dialect.quote if dialect.quote and dialect.quote.encode() in body else None
+    if quote and len(stray_quotes(body, dialect.delimiter, quote)):
+        return False
+    rows, has_gaps = frame.height, frame.to_series(-1).null_count() > 0
+    if frame.width == 1:
+        # Empty lines at the end are no rows.
+        return not has_gaps or frame.item(-1, 0) is not None
+    marks = {"\n": rows if body.endswith(b"\n") else rows - 1}
+    if has_gaps:
+        marks[dialect.delimiter] = rows * (frame.width - 1)
+    for letter, outside in marks.items():
+        quoted = body.count(letter.encode()) - outside
+        if quoted and (not quote or quoted != _count(letter, frame)):
+            return False
+    return True
+
+
+def _count(letter: str, frame: pl.DataFrame) -> int:
+    """How often a letter stands in the fields of a table."""
+    counts = frame.select(pl.all().str.count_matches(letter, literal=True).sum())
+    return sum(counts.row(0))
 
 
 def _without_names(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -274,29 +329,16 @@ def _note_of_short(body: bytes, records: Records, short: np.ndarray, first_line:
 
 
 def _fields(body: bytes, dialect: Dialect, records: Records, blank: np.ndarray) -> pl.DataFrame:
-    """One row for each record that is not blank."""
-    schema = dict.fromkeys(dialect.names, pl.String)
-    if not len(records):
-        return pl.DataFrame(schema=schema)
-    if not dialect.has_blanks and not records.has_stray:
-        try:
-            frame = pl.read_csv(
-                body,
-                has_header=False,
-                separator=dialect.delimiter,
-                quote_char=dialect.quote,
-                schema=schema,
-                truncate_ragged_lines=True,
-            )
-            if frame.height == len(records):
-                return frame.filter(pl.Series(~blank)) if blank.any() else frame
-        except pl.exceptions.PolarsError:
-            # Quotes in odd places: Python's reader forgives them.
-            pass
-    return _fields_by_python(body, dialect)
+    """One row for each record that is not blank, empty fields for those that a record lacks."""
+    if not records.has_stray:
+        frame = _by_polars(body, dialect, cuts=True)
+        if frame is not None and frame.height == len(records):
+            return frame.filter(pl.Series(~blank)) if blank.any() else frame
+    # Quotes in odd places: Python's reader forgives them.
+    return _by_python(body, dialect)
 
 
-def _fields_by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
+def _by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
     """The same by Python's reader, which may find other records where quotes are odd."""
     width = len(dialect.names)
     text = body.decode("utf-8", "replace")
@@ -327,14 +369,9 @@ def delimited_blocks(
             line += line_of(text, len(text) - len(body)) - 1
             text = body
         text = left + _unaligned(text, dialect)
-        records = find_records(text, dialect.delimiter, dialect.quote)
-        if not is_last:
-            # The last ones may be remarks below the table.
-            complete = _complete(text, dialect, records) - MOST_REMARKS - ABOVE_REMARKS
-            records = records[: max(complete, 0)]
-        cut = min(int(records.end[-1]) + 1, len(text)) if len(records) else 0
+        cut = len(text) if is_last else _end_of_complete(text, dialect)
         if cut or is_first:
-            frame, _, _, short = _read_body(text[:cut], dialect, line, records)
+            frame, _, _, short = _read_body(text[:cut], dialect, line)
             frame = without_footer(frame, short)[0] if is_last else frame
             line += text.count(b"\n", 0, cut)
             yield frame
@@ -360,14 +397,24 @@ def _whole_lines(blocks: Iterator[tuple[bytes, bool]], name: str) -> Iterator[tu
             yield text[:cut], is_last
 
 
-def _complete(text: bytes, dialect: Dialect, records: Records) -> int:
-    """How many records of whole lines later lines cannot change."""
+def _end_of_complete(text: bytes, dialect: Dialect) -> int:
+    """Where those records of whole lines end that later lines cannot change.
+
+    The last ones may be remarks below the table, or be in quotes that are still open.
+    """
+    held = MOST_REMARKS + ABOVE_REMARKS
+    if len(dialect.names) > 1 and (not dialect.quote or dialect.quote.encode() not in text):
+        end = len(text)
+        for _ in range(held):
+            end = text.rfind(b"\n", 0, max(end - 1, 0)) + 1
+        return end
+    records = find_records(text, dialect.delimiter, dialect.quote)
     count = len(records) - records.is_open
     if len(dialect.names) == 1:
         # Empty lines are missing values, if they are not the last ones.
         full = np.flatnonzero(~is_blank(text, records)[:count])
         count = int(full[-1]) + 1 if len(full) else 0
-    return count
+    return min(int(records.end[count - held - 1]) + 1, len(text)) if count > held else 0
 
 
 def _refuse_long_line(text: bytes, name: str, line: int) -> None:

@@ -27,6 +27,8 @@ BYTE_ORDER_MARKS = (
 )
 # Bytes of text in which words are looked at.
 LOOKED_AT = 1 << 16
+# Bytes that are decoded at a time.
+AT_A_TIME = 1 << 20
 # Words that are judged for messiness: enough to see it.
 MOST_WORDS = 500
 # The share of words that must look better than they do as Western ones, which are most frequent.
@@ -108,11 +110,22 @@ def encoding_of(data: bytes, *, is_whole: bool = True) -> str:
         return "utf-16-le"
     if start[::2].count(0) > 0.4 * len(start[::2]) > 0:
         return "utf-16-be"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(data, is_whole)
-        return "utf-8"
-    except UnicodeDecodeError as error:
-        return _by_words(data, error.start)
+    wrong = _first_wrong(data, is_whole=is_whole)
+    return "utf-8" if wrong is None else _by_words(data, wrong)
+
+
+def _first_wrong(data: bytes, *, is_whole: bool = True) -> int | None:
+    """The first byte that is no UTF-8, looked for in pieces: a decoded text is large."""
+    if data.isascii():
+        return None
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for begin in range(0, len(data), AT_A_TIME):
+        cut_off, end = len(decoder.getstate()[0]), begin + AT_A_TIME
+        try:
+            decoder.decode(data[begin:end], is_whole and end >= len(data))
+        except UnicodeDecodeError as error:
+            return begin - cut_off + error.start
+    return None
 
 
 def _by_words(data: bytes, first: int) -> str:
@@ -189,11 +202,9 @@ def as_utf8(data: bytes, encoding: str | None = None) -> tuple[bytes, str]:
 
 def _whole_letters(data: bytes) -> bytes:
     """UTF-8 in which letters that are none are replaced."""
-    try:
-        data.decode()
+    if _first_wrong(data) is None:
         return data
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace").encode()
+    return data.decode("utf-8", "replace").encode()
 
 
 def _decode(data: bytes, encoding: str, *, is_given: bool) -> str:
