@@ -228,11 +228,6 @@ class Records:
     def __len__(self) -> int:
         return len(self.start)
 
-    def __getitem__(self, some: slice) -> Records:
-        """Some of the first ones; quotes are closed where they end."""
-        is_open = self.is_open and len(self.start[some]) == len(self)
-        return Records(self.start[some], self.end[some], self.fields[some], is_open, self.has_stray)
-
 
 def find_records(data: bytes, delimiter: str, quote: str | None) -> Records:
     """Find the records of a text; a last one without a newline counts."""
