@@ -73,6 +73,18 @@ def test_own_attributes_come_first_and_keep_their_words():
     assert list(names_of(sections(Example.__doc__)["Attributes"])) == ["own_", "left_", "right_"]
 
 
+def test_the_first_table_that_describes_a_name_has_the_word():
+    @described("\ndepth : int\n    How tall it grows.", SHARED)
+    def fit(X, *, depth=2, tol=0.1):
+        """Fit."""
+
+    assert sections(fit.__doc__)["Parameters"][:3] == [
+        "depth : int, default=2",
+        "    How tall it grows.",
+        "tol : float, default=0.1",
+    ]
+
+
 def test_everything_else_stays():
     assert sections(Example.__doc__)[""] == ["One sentence.", "", "A formula.", ""]
     assert sections(Example.__doc__)["Notes"] == ["A note."]

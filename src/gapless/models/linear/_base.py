@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, column_count
@@ -30,6 +31,7 @@ from ...certificates import NO_MINIMISER, Certificate, certify_all
 from ...problem import Parameters, Problem
 from ...solvers import Solution, Trace, choose, solve_many
 from ...unseen import CV, JUDGED, LOO, Fitted, NotAvailable, Remembering, take_over
+from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
     dense,
@@ -119,18 +121,10 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
+    @described(DATA)
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data; float32 stays float32, everything else becomes float64. Never written to.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------

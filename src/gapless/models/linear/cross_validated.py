@@ -32,12 +32,14 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_method_params
 
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit
 from ..._ground.validation import Training
 from ...problem import Parameters, Problem
 from ...solvers import Station
 from ...unseen import Judge, best_of, by_appearance, left_together
 from ._base import LinearModel
+from .parameters import DATA
 from .path import ScoredPath
 from .path_following import along, ridge_path
 from .problems import pack
@@ -49,17 +51,12 @@ Fold = tuple[Array, Array]
 SCORING = [StrOptions(set(get_scorer_names())), callable, None]
 
 
+@described(DATA)
 def fit(self, X, y, sample_weight=None, **params):
     """Choose the strength, and fit the model.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Training data; float32 stays float32, everything else becomes float64. Never written to.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Target values.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
     **params : dict
         Further parameters for the splitter and the scorer, with metadata routing.
 

@@ -13,12 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ...losses import Squared
 from ...penalties import L1
 from ...penalties import ElasticNet as ElasticNetPenalty
 from ...unseen import CV, LOO
 from ._base import SELECT, LinearModel
+from .parameters import DATA, OF_TARGETS, SOLVED, WITH_ALPHA
 from .problems import regression_problems, with_sign
 from .tasks import LinearRegressor
 
@@ -81,17 +83,12 @@ class SparseRegressor(LinearRegressor):
         }
 
 
+@described(DATA)
 def fit(self, X, y, sample_weight=None, check_input=True):
     """Fit the model.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Training data; float32 stays float32, everything else becomes float64. Never written to.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Target values.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
     check_input : bool, default=True
         Accepted for scikit-learn's sake; the input is always checked, in two passes over X.
 
@@ -108,6 +105,21 @@ def fit(self, X, y, sample_weight=None, check_input=True):
 NOT_ROUTED: dict = {"check_input": metadata_routing.UNUSED}
 
 
+# What those that minimise one objective describe alike.
+SPARSE = """
+precompute : bool or array-like of shape (n_features, n_features)
+    Whether a Gram matrix pays is decided by the solver. A given one is compared with X, in its
+    diagonal and one row, and an error if it is another; the fit does not use it.
+sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+    The coefficients as a sparse matrix.
+dual_gap_ : float or ndarray of shape (n_targets,)
+    Duality gap in the units of the objective above.
+n_iter_ : int or list of int
+    Number of steps; one per problem that was solved.
+"""
+
+
+@described(SPARSE, OF_TARGETS, WITH_ALPHA, SOLVED)
 class Lasso(SparseRegressor):
     """Least squares with an L1 penalty, which makes coefficients exactly 0.
 
@@ -115,64 +127,8 @@ class Lasso(SparseRegressor):
 
     Parameters
     ----------
-    alpha : float, "loo" or "cv", default=1.0
-        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    precompute : bool or array-like of shape (n_features, n_features), default=False
-        Whether a Gram matrix pays is decided by the solver. A given one is compared with X, in its
-        diagonal and one row, and an error if it is another; the fit does not use it.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    max_iter : int, default=1000
-        Largest number of steps; None leaves it to the solver.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    positive : bool, default=False
-        Whether to keep all coefficients ≥ 0.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    selection : {"cyclic", "random"}, default="cyclic"
-        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
     solver : str, default="auto"
         A solver of gapless by name, or "auto"; "ista" is iterative soft-thresholding.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients w.
-    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
-        The same as a sparse matrix.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Bias b.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap in the units of the objective above.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per target.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int or list of int
-        Number of steps; one per target.
-    alpha_ : float
-        The chosen strength, with alpha="loo" or alpha="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -241,6 +197,7 @@ class Lasso(SparseRegressor):
         return squares_and_lasso(self)
 
 
+@described(SPARSE, OF_TARGETS, WITH_ALPHA, SOLVED)
 class ElasticNet(SparseRegressor):
     """Least squares with a mixture of L1 and ridge penalty.
 
@@ -249,69 +206,14 @@ class ElasticNet(SparseRegressor):
 
     Parameters
     ----------
-    alpha : float, "loo" or "cv", default=1.0
-        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
     l1_ratio : float, list of float, "loo" or "cv", default=0.5
         Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With alpha="loo" or "cv" also a
         list to choose from, or the same word for seven values from 0.1 to 1.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    precompute : bool or array-like of shape (n_features, n_features), default=False
-        Whether a Gram matrix pays is decided by the solver. A given one is compared with X, in its
-        diagonal and one row, and an error if it is another; the fit does not use it.
-    max_iter : int, default=1000
-        Largest number of steps; None leaves it to the solver.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    positive : bool, default=False
-        Whether to keep all coefficients ≥ 0.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    selection : {"cyclic", "random"}, default="cyclic"
-        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients w.
-    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
-        The same as a sparse matrix.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Bias b.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap in the units of the objective above.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per target.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int or list of int
-        Number of steps; one per target.
-    alpha_ : float
-        The chosen strength, with alpha="loo" or alpha="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     l1_ratio_ : float
         The chosen share of the L1 penalty, where it was tuned.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training, readable_target
 from ...problem import Parameters, Problem
@@ -23,13 +24,14 @@ from .cross_validated import (
     get_metadata_routing,
 )
 from .lasso import ElasticNet, Lasso, SparseRegressor, squares_and_elastic_net, squares_and_lasso
+from .parameters import OF_TARGETS, SEARCHED
 from .path import SCORES, ScoredPath
 from .path_choice import PathChoice
 from .strengths import falling_alphas, scaled
 
 Array = np.ndarray
 
-SEARCHED: Declaration = {**SparseRegressor._stored, "alphas_": Unused(), "mse_path_": Unused()}
+STORED: Declaration = {**SparseRegressor._stored, "alphas_": Unused(), "mse_path_": Unused()}
 SEARCH: dict = {
     **{k: v for k, v in SparseRegressor._parameter_constraints.items() if k != "alpha"},
     "eps": [Interval(Real, 0, None, closed="neither")],
@@ -164,80 +166,45 @@ def _scored(
     )
 
 
+# What all searches describe alike.
+BY_FOLDS = """
+eps : float
+    The smallest of the α that are tried, as a part of the largest.
+alphas : int or array-like
+    How many α to try, from where all coefficients are 0 downwards, or the values themselves.
+precompute : bool, "auto" or array-like of shape (n_features, n_features)
+    Accepted for scikit-learn's sake; whether a Gram matrix pays is decided by the solver.
+cv : int, splitter or iterable
+    Folds, as in scikit-learn; None means 5. With a number of folds, the rows of one x stay
+    together.
+alpha_ : float
+    The chosen strength.
+alphas_ : ndarray of shape (n_alphas,)
+    The strengths that were tried, the largest first.
+mse_path_ : ndarray of shape (n_alphas, n_folds)
+    Mean squared errors of the test rows of each fold.
+sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+    The coefficients as a sparse matrix.
+dual_gap_ : float
+    Duality gap in the units of the objective above.
+"""
+
+
+@described(BY_FOLDS, OF_TARGETS, SEARCHED)
 class LassoCV(SparseRegressor):
     """Lasso that chooses its strength by folds.
 
     Minimises  (1/2S) Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + α‖w‖₁  with S = Σsᵢ, for the α with the smallest mean
     squared error on rows that the model has not seen.
 
-    Parameters
-    ----------
-    eps : float, default=1e-3
-        The smallest of the α that are tried, as a part of the largest.
-    alphas : int or array-like, default=100
-        How many α to try, from where all coefficients are 0 downwards, or the values themselves.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    precompute : bool, "auto" or array-like of shape (n_features, n_features), default="auto"
-        Accepted for scikit-learn's sake; whether a Gram matrix pays is decided by the solver.
-    max_iter : int, default=1000
-        Largest number of steps at each strength; None leaves it to the solver.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None means 5. With a number of folds, the rows of one x stay
-        together.
-    verbose : int, default=0
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    n_jobs : int, default=None
-        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
-    positive : bool, default=False
-        Whether to keep all coefficients ≥ 0.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    selection : {"cyclic", "random"}, default="cyclic"
-        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
-    solver : str, default="auto"
-        The solver of the last fit.
-    warm_start : bool, default=False
-        Without effect, since the search finds a better start.
-    time_limit : float, default=None
-        Seconds after which the best that was found so far is kept.
-    select : {"min", "1se"}, default="min"
-        The best α, or the largest within one standard error of it.
-
     Attributes
     ----------
-    alpha_ : float
-        The chosen strength.
-    alphas_ : ndarray of shape (n_alphas,)
-        The strengths that were tried, the largest first.
-    mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Mean squared errors of the test rows of each fold.
-    path_ : Path
-        The models along all strengths and their scores on unseen rows.
     coef_ : ndarray of shape (n_features,)
         Coefficients.
     intercept_ : float
         Bias b.
-    dual_gap_ : float
-        Duality gap in the units of the objective above.
     dual_ : ndarray of shape (n_samples,)
         Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    trace_ : Trace
-        Objective, gap and seconds of every step of the last fit.
-    solver_ : str
-        The solver of the last fit.
-    n_iter_ : int
-        Number of its steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -259,7 +226,7 @@ class LassoCV(SparseRegressor):
     _guide = "tuning"
     _plain = Lasso
     _multi_output = False
-    _stored: ClassVar[Declaration] = SEARCHED
+    _stored: ClassVar[Declaration] = STORED
     _parameter_constraints: ClassVar[dict] = {**SEARCH, **OF_ONE_TARGET}
     fit = fit
     get_metadata_routing = get_metadata_routing
@@ -309,6 +276,7 @@ class LassoCV(SparseRegressor):
         return squares_and_lasso(self)
 
 
+@described(BY_FOLDS, OF_TARGETS, SEARCHED)
 class ElasticNetCV(SparseRegressor):
     """Elastic net that chooses its strength, and its share of L1 penalty, by folds.
 
@@ -319,74 +287,21 @@ class ElasticNetCV(SparseRegressor):
     ----------
     l1_ratio : float or list of float, default=0.5
         Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso); a list to choose from.
-    eps : float, default=1e-3
-        The smallest of the α that are tried, as a part of the largest.
-    alphas : int or array-like, default=100
-        How many α to try, from where all coefficients are 0 downwards, or the values themselves.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    precompute : bool, "auto" or array-like of shape (n_features, n_features), default="auto"
-        Accepted for scikit-learn's sake; whether a Gram matrix pays is decided by the solver.
-    max_iter : int, default=1000
-        Largest number of steps at each strength; None leaves it to the solver.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None means 5. With a number of folds, the rows of one x stay
-        together.
-    verbose : int, default=0
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    n_jobs : int, default=None
-        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
-    positive : bool, default=False
-        Whether to keep all coefficients ≥ 0.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    selection : {"cyclic", "random"}, default="cyclic"
-        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
-    solver : str, default="auto"
-        The solver of the last fit.
-    warm_start : bool, default=False
-        Without effect, since the search finds a better start.
-    time_limit : float, default=None
-        Seconds after which the best that was found so far is kept.
-    select : {"min", "1se"}, default="min"
-        The best α, or the largest within one standard error of it.
 
     Attributes
     ----------
-    alpha_ : float
-        The chosen strength.
     l1_ratio_ : float
         The chosen share of the L1 penalty.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratios, n_alphas)
         The strengths that were tried, the largest first.
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
         Mean squared errors of the test rows of each fold.
-    path_ : Path
-        The models along all strengths and their scores on unseen rows.
     coef_ : ndarray of shape (n_features,)
         Coefficients.
     intercept_ : float
         Bias b.
-    dual_gap_ : float
-        Duality gap in the units of the objective above.
     dual_ : ndarray of shape (n_samples,)
         Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    trace_ : Trace
-        Objective, gap and seconds of every step of the last fit.
-    solver_ : str
-        The solver of the last fit.
-    n_iter_ : int
-        Number of its steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -408,7 +323,7 @@ class ElasticNetCV(SparseRegressor):
     _plain = ElasticNet
     _multi_output = False
     _chosen = ("alpha", "l1_ratio")
-    _stored: ClassVar[Declaration] = {**SEARCHED, "l1_ratio_": Unused()}
+    _stored: ClassVar[Declaration] = {**STORED, "l1_ratio_": Unused()}
     _parameter_constraints: ClassVar[dict] = {
         **SEARCH,
         **OF_ONE_TARGET,

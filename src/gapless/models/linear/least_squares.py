@@ -6,12 +6,15 @@ from numbers import Integral
 from typing import ClassVar
 
 from ..._ground.about import Example, Examples, Formula, bias_term
+from ..._ground.docstrings import described
 from ...losses import Squared
 from ...penalties import Box, NoPenalty
+from .parameters import OF_TARGETS, SOLVED
 from .problems import regression_problems
 from .tasks import LinearRegressor
 
 
+@described(OF_TARGETS, SOLVED)
 class LinearRegression(LinearRegressor):
     """Ordinary least squares.
 
@@ -22,45 +25,8 @@ class LinearRegression(LinearRegressor):
     ----------
     fit_intercept : bool, default=True
         Whether to fit the bias b.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
     tol : float, default=1e-6
         Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
-    n_jobs : int, default=None
-        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
-    positive : bool, default=False
-        Whether to keep all coefficients ≥ 0.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    max_iter : int, default=None
-        Largest number of steps; None leaves it to the solver.
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients w.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Bias b.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per problem that was solved.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Number of steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -10,15 +10,18 @@ import numpy as np
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ...losses import Logistic, Loss, Softmax
 from ...penalties import L1, L2, ElasticNet, NoPenalty
 from ...unseen import CV, LOO
 from ._base import SELECT
+from .parameters import OF_CLASSES, SOLVED, WITH_C
 from .problems import classification_problems
 from .tasks import LinearClassifier
 
 
+@described(OF_CLASSES, WITH_C, SOLVED)
 class LogisticRegression(LinearClassifier):
     """Logistic regression, for two classes or, by softmax, for more.
 
@@ -37,64 +40,19 @@ class LogisticRegression(LinearClassifier):
         to choose from, or the same word for seven values from 0.1 to 1.
     dual : bool, default=False
         Accepted for scikit-learn's sake; see `solver`.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    intercept_scaling : float, default=1
-        Without effect, since the bias is not penalised.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
-        all classes the same total weight.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; the answer does not depend on it.
     solver : str, default="auto"
         A solver of gapless by name, or "auto". Of scikit-learn's names "newton-cg" and
         "newton-cholesky" are here, too; "lbfgs", "liblinear", "sag" and "saga" mean "auto", and
         keep their limits.
-    max_iter : int, default=100
-        Largest number of steps.
-    verbose : int, default=0
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
     n_jobs : int, default=None
         Without effect; deprecated in scikit-learn 1.8.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients w; one row for two classes.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias b.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace
-        Objective, gap and seconds of every step.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : ndarray of shape (1,)
         Number of steps.
-    C_ : float
-        The chosen strength, with C="loo" or C="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     l1_ratio_ : float
         The chosen share of the L1 penalty, where it was tuned.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

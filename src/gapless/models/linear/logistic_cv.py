@@ -18,6 +18,7 @@ from sklearn.utils._metadata_requests import (
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..._ground.about import Example, Examples
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ...problem import Parameters
 from ...unseen import LOO
@@ -35,6 +36,7 @@ from .cross_validated import (
     scored_errors,
 )
 from .logistic import LogisticRegression
+from .parameters import OF_CLASSES, SEARCHED
 from .path import SCORES, ScoredPath
 from .path_choice import PathChoice
 from .path_following import follow
@@ -44,6 +46,7 @@ from .tuning import fitted_of
 Array = np.ndarray
 
 
+@described(OF_CLASSES, SEARCHED)
 class LogisticRegressionCV(LogisticRegression):
     """Logistic regression that chooses C, and its share of L1 penalty, by folds or leave-one-out.
 
@@ -54,10 +57,9 @@ class LogisticRegressionCV(LogisticRegression):
     ----------
     Cs : int or array-like, default=10
         Values of C to try, or how many from 1e-4 to 1e4.
-    l1_ratios : array-like, default=None
-        Shares ρ of the L1 penalty to try, between 0 (ridge) and 1 (lasso); None means 0.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
+    l1_ratios : array-like, default="warn"
+        Shares ρ of the L1 penalty to try, between 0 (ridge) and 1 (lasso). None means 0, as does
+        "warn", which warns that scikit-learn will change its default.
     cv : int, splitter, iterable or "loo", default=None
         Folds, as in scikit-learn; None means 5, and with a number of folds the rows of one x stay
         together. "loo" leaves out one distinct x at a time, in about the time of a few fits.
@@ -65,35 +67,20 @@ class LogisticRegressionCV(LogisticRegression):
         Accepted for scikit-learn's sake; see `solver`.
     penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
         Deprecated in scikit-learn 1.8: use `l1_ratios`.
-    scoring : str or callable, default=None
-        A scorer of scikit-learn. None is accuracy for folds, and for "loo" minus the log loss.
+    scoring : str or callable, default="warn"
+        A scorer of scikit-learn. None is accuracy for folds, and for "loo" minus the log loss, as
+        is "warn", which warns that scikit-learn will change its default.
     solver : str, default="auto"
         A solver of gapless by name, or "auto". scikit-learn's names are understood.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
     max_iter : int, default=100
         Largest number of steps.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
-        all classes the same total weight.
-    n_jobs : int, default=None
-        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
-    verbose : int, default=0
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
     refit : bool, default=True
         Whether to fit all rows with the chosen C. If False, the coefficients and C are the means of
         the best of each fold, which is no minimum, and the certificate says so.
-    intercept_scaling : float, default=1.0
-        Without effect, since the bias is not penalised.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; the answer does not depend on it.
-    use_legacy_attributes : bool, default=True
+    use_legacy_attributes : bool, default="warn"
         Whether `C_`, `l1_ratio_`, `coefs_paths_`, `scores_` and `n_iter_` have the shapes of before
-        scikit-learn 1.8: dictionaries by class, and arrays that repeat a number.
-    warm_start : bool, default=False
-        Without effect, since the search finds a better start.
-    time_limit : float, default=None
-        Seconds after which the best that was found so far is kept.
+        scikit-learn 1.8: dictionaries by class, and arrays that repeat a number. "warn" is True,
+        and warns that scikit-learn will change its default.
     select : {"min", "1se"}, default="min"
         The best C, or the smallest within one standard error of it.
 
@@ -115,26 +102,8 @@ class LogisticRegressionCV(LogisticRegression):
         legacy attributes of shape (n_folds, n_l1_ratios, n_cs, n_classes, n_dof).
     path_ : Path
         The models of all rows along C, and their scores on unseen rows.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients w; one row for two classes.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias b.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    trace_ : Trace
-        Objective, gap and seconds of every step of the last fit.
-    solver_ : str
-        The solver of the last fit.
     n_iter_ : ndarray of shape (1, n_folds, n_cs[, n_l1_ratios]) or (n_folds, n_l1_ratios, n_cs)
         Numbers of steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -5,77 +5,35 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration
 from ...losses import Squared
 from ...penalties import Group
 from .cross_validated import fit as fit_by_search
 from .cross_validated import get_metadata_routing
-from .lasso import NOT_ROUTED, SparseRegressor, fit
-from .lasso_cv import SEARCH, SEARCHED, choose, read
+from .lasso import NOT_ROUTED, SPARSE, SparseRegressor, fit
+from .lasso_cv import BY_FOLDS, SEARCH, STORED, choose, read
+from .parameters import OF_TARGETS, SEARCHED, SOLVED, WITH_ALPHA
 from .problems import regression_problems
 
 
+@described(SPARSE, OF_TARGETS, WITH_ALPHA, SOLVED)
 class MultiTaskLasso(SparseRegressor):
     """Least squares for several targets that share their features.
 
     Minimises  (1/2S) Σᵢ sᵢ ‖yᵢ − Wᵀxᵢ − b‖² + α Σⱼ ‖Wⱼ‖₂,  Wⱼ the coefficients of feature j in all
     targets: a feature is used by all of them or by none.
 
-    Parameters
-    ----------
-    alpha : float, "loo" or "cv", default=1.0
-        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
-    fit_intercept : bool, default=True
-        Whether to fit the biases b, which are not penalised.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    max_iter : int, default=1000
-        Largest number of steps; None leaves it to the solver.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at W = 0.
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    selection : {"cyclic", "random"}, default="cyclic"
-        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_targets, n_features)
         Coefficients Wᵀ.
-    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
-        The same as a sparse matrix.
     intercept_ : ndarray of shape (n_targets,)
         Biases b.
     dual_gap_ : float
         Duality gap in the units of the objective above.
     dual_ : ndarray of shape (n_samples, n_targets)
         Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace
-        Objective, gap and seconds of every step.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Number of steps.
-    alpha_ : float
-        The chosen strength, with alpha="loo" or alpha="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -147,76 +105,21 @@ class MultiTaskLasso(SparseRegressor):
         return squares_and_rows(self)
 
 
+@described(BY_FOLDS, OF_TARGETS, SEARCHED)
 class MultiTaskLassoCV(SparseRegressor):
     """Lasso for several targets that share their features, with a strength chosen by folds.
 
     Minimises  (1/2S) Σᵢ sᵢ ‖yᵢ − Wᵀxᵢ − b‖² + α Σⱼ ‖Wⱼ‖₂  for the α with the smallest mean squared
     error on rows that the model has not seen.
 
-    Parameters
-    ----------
-    eps : float, default=1e-3
-        The smallest of the α that are tried, as a part of the largest.
-    alphas : int or array-like, default=100
-        How many α to try, from where all coefficients are 0 downwards, or the values themselves.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    max_iter : int, default=1000
-        Largest number of steps at each strength; None leaves it to the solver.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None means 5. With a number of folds, the rows of one x stay
-        together.
-    verbose : int, default=0
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    n_jobs : int, default=None
-        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    selection : {"cyclic", "random"}, default="cyclic"
-        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
-    solver : str, default="auto"
-        The solver of the last fit.
-    warm_start : bool, default=False
-        Without effect, since the search finds a better start.
-    time_limit : float, default=None
-        Seconds after which the best that was found so far is kept.
-    select : {"min", "1se"}, default="min"
-        The best α, or the largest within one standard error of it.
-
     Attributes
     ----------
-    alpha_ : float
-        The chosen strength.
-    alphas_ : ndarray of shape (n_alphas,)
-        The strengths that were tried, the largest first.
-    mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Mean squared errors of the test rows of each fold.
-    path_ : Path
-        The models along all strengths and their scores on unseen rows.
     coef_ : ndarray of shape (n_targets, n_features)
         Coefficients.
     intercept_ : ndarray of shape (n_targets,)
         Bias b.
-    dual_gap_ : float
-        Duality gap in the units of the objective above.
     dual_ : ndarray of shape (n_samples, n_targets)
         Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    trace_ : Trace
-        Objective, gap and seconds of every step of the last fit.
-    solver_ : str
-        The solver of the last fit.
-    n_iter_ : int
-        Number of its steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -237,7 +140,7 @@ class MultiTaskLassoCV(SparseRegressor):
     _guide = "tuning"
     _plain = MultiTaskLasso
     _flattens_one_column = False
-    _stored: ClassVar[Declaration] = SEARCHED
+    _stored: ClassVar[Declaration] = STORED
     _parameter_constraints: ClassVar[dict] = SEARCH
     fit = fit_by_search
     get_metadata_routing = get_metadata_routing

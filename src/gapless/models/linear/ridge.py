@@ -11,12 +11,14 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Flag, Labels, Number, Numbers, Unused, column_count
 from ..._ground.validation import is_multilabel, read_multilabel
 from ...losses import Squared
 from ...penalties import L2
 from ...unseen import CV, LOO
 from ._base import SELECT
+from .parameters import OF_CLASSES, OF_TARGETS, SOLVED, WITH_ALPHA
 from .problems import regression_problems, with_sign
 from .tasks import LinearClassifier, LinearRegressor
 
@@ -24,65 +26,25 @@ from .tasks import LinearClassifier, LinearRegressor
 RIDGE_SOLVERS = dict.fromkeys(("lbfgs", "lsqr", "sag", "saga", "sparse_cg"), "auto")
 
 
+# What Ridge and RidgeClassifier describe alike.
+RIDGE = """
+alpha : float, array-like of shape (n_targets,) or (n_classes,), "loo" or "cv"
+    Strength α ≥ 0 of the penalty; an array gives each target or class its own. "loo" chooses one by
+    leave-one-out, which is exact and takes about as long as a fit, "cv" by folds, for features that
+    are many and sparse.
+tol : float
+    Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
+solver : str
+    A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
+    here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
+"""
+
+
+@described(RIDGE, OF_TARGETS, WITH_ALPHA, SOLVED)
 class Ridge(LinearRegressor):
     """Least squares with a ridge penalty.
 
     Minimises  ½ Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + ½α‖w‖²,  which is half of scikit-learn's objective.
-
-    Parameters
-    ----------
-    alpha : float, array-like of shape (n_targets,), "loo" or "cv", default=1.0
-        Strength α ≥ 0 of the penalty; an array gives each target its own, "loo" chooses one by
-        leave-one-out, which is exact and takes about as long as a fit, "cv" by folds, for features
-        that are many and sparse.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    max_iter : int, default=None
-        Largest number of steps; None leaves it to the solver.
-    tol : float, default=1e-6
-        Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
-        here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
-    positive : bool, default=False
-        Whether to keep all coefficients ≥ 0.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients w.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Bias b.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per problem that was solved.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Number of steps.
-    alpha_ : float
-        The chosen strength, with alpha="loo" or alpha="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -154,70 +116,21 @@ class Ridge(LinearRegressor):
         return squares_and_ridge(self)
 
 
+@described(RIDGE, OF_CLASSES, WITH_ALPHA, SOLVED)
 class RidgeClassifier(LinearClassifier):
     """Classifier by ridge regression on targets −1 and +1.
 
     Minimises  ½ Σᵢ sᵢ (tᵢ − xᵢᵀw − b)² + ½α‖w‖²  with t = +1 for the class and −1 for the rest, one
     w per class.
 
-    Parameters
-    ----------
-    alpha : float, array-like of shape (n_classes,), "loo" or "cv", default=1.0
-        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, which is exact and takes
-        about as long as a fit; "cv" by folds, for features that are many and sparse.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    copy_X : bool, default=True
-        Accepted for scikit-learn's sake; X is never written to.
-    max_iter : int, default=None
-        Largest number of steps; None leaves it to the solver.
-    tol : float, default=1e-6
-        Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
-        all classes the same total weight.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
-        here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
-    positive : bool, default=False
-        Whether to keep all coefficients ≥ 0.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
         Coefficients w; a vector for two classes.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias b.
     classes_ : ndarray of shape (n_classes,)
         The classes; with several labels per row, the positions of the labels.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per problem that was solved.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Number of steps.
-    alpha_ : float
-        The chosen strength, with alpha="loo" or alpha="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
+    is_multilabel_ : bool
+        Whether a row may have several labels.
 
     Notes
     -----

@@ -15,6 +15,7 @@ from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training
 from ...problem import Parameters
@@ -31,6 +32,7 @@ from .cross_validated import (
     score_folds,
     scored_errors,
 )
+from .parameters import OF_CLASSES, OF_TARGETS, SEARCHED
 from .path import SCORES, ScoredPath
 from .path_choice import PathChoice
 from .path_following import ridge_path
@@ -171,6 +173,27 @@ class RidgeSearch:
         return (z[:, 0] if is_flat else z).astype(data.X.dtype)
 
 
+# What both classes describe alike.
+RIDGE_SEARCH = """
+alphas : array-like of shape (n_alphas,)
+    Strengths α > 0 to try.
+cv : int, splitter or iterable
+    Folds, as in scikit-learn; None leaves out one distinct x at a time, exactly and in about the
+    time of one fit.
+store_cv_results : bool
+    Whether to keep the errors (with `scoring`: the predictions) of all rows in `cv_results_`.
+tol : float
+    The certificate is "optimal" up to this duality gap, relative to the objective at w = 0.
+max_iter : int
+    Largest number of steps of the last fit; None leaves it to the solver.
+alpha_ : float
+    The chosen strength.
+best_score_ : float
+    Its score on unseen rows, not yet corrected for the choice: that is `generalization_`.
+"""
+
+
+@described(RIDGE_SEARCH, OF_TARGETS, SEARCHED)
 class RidgeCV(LinearRegressor):
     """Ridge regression that chooses its strength, by default by exact leave-one-out.
 
@@ -179,33 +202,12 @@ class RidgeCV(LinearRegressor):
 
     Parameters
     ----------
-    alphas : array-like of shape (n_alphas,), default=(0.1, 1.0, 10.0)
-        Strengths α > 0 to try.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
     scoring : str or callable, default=None
         A scorer of scikit-learn. None is minus the mean squared error, or R² with `cv`.
-    cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None leaves out one distinct x at a time, exactly and in about
-        the time of one fit.
     gcv_mode : {"auto", "svd", "eigen"}, default=None
         Accepted for scikit-learn's sake; which decomposition keeps the digits is decided here.
-    store_cv_results : bool, default=False
-        Whether to keep the errors (with `scoring`: the predictions) of all rows in `cv_results_`.
     alpha_per_target : bool, default=False
         Whether each target gets an α of its own.
-    tol : float, default=1e-6
-        The certificate is "optimal" up to this duality gap, relative to the objective at w = 0.
-    max_iter : int, default=None
-        Largest number of steps of the last fit; None leaves it to the solver.
-    solver : str, default="auto"
-        The solver of the last fit, which begins at the solution that the search has found.
-    warm_start : bool, default=False
-        Without effect, since the search finds a better start.
-    time_limit : float, default=None
-        Seconds after which the best that was found so far is kept.
-    select : {"min", "1se"}, default="min"
-        The best strength, or the strongest penalty within one standard error of it.
 
     Attributes
     ----------
@@ -215,26 +217,6 @@ class RidgeCV(LinearRegressor):
         Its score on unseen rows, not yet corrected for the choice: that is `generalization_`.
     cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
         With `store_cv_results`, squared errors times weights, or predictions.
-    path_ : Path
-        The models along all strengths and their scores on unseen rows.
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients w.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Bias b.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step of the last fit.
-    solver_ : str
-        The solver of the last fit.
-    n_iter_ : int
-        Number of its steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -328,6 +310,7 @@ class RidgeCV(LinearRegressor):
         return squares_and_ridge(self)
 
 
+@described(RIDGE_SEARCH, OF_CLASSES, SEARCHED)
 class RidgeClassifierCV(RidgeClassifier):
     """Classifier by ridge regression on −1 and +1 that chooses its strength by leave-one-out.
 
@@ -336,61 +319,19 @@ class RidgeClassifierCV(RidgeClassifier):
 
     Parameters
     ----------
-    alphas : array-like of shape (n_alphas,), default=(0.1, 1.0, 10.0)
-        Strengths α > 0 to try.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
     scoring : str or callable, default=None
         A scorer of scikit-learn. None is minus the mean squared error, or accuracy with `cv`.
-    cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None leaves out one distinct x at a time, exactly.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of their rows are multiplied.
-    store_cv_results : bool, default=False
-        Whether to keep the errors (with `scoring`: the predictions) of all rows in `cv_results_`.
-    tol : float, default=1e-6
-        The certificate is "optimal" up to this duality gap, relative to the objective at w = 0.
-    max_iter : int, default=None
-        Largest number of steps of the last fit; None leaves it to the solver.
-    solver : str, default="auto"
-        The solver of the last fit, which begins at the solution that the search has found.
-    warm_start : bool, default=False
-        Without effect, since the search finds a better start.
-    time_limit : float, default=None
-        Seconds after which the best that was found so far is kept.
-    select : {"min", "1se"}, default="min"
-        The best strength, or the strongest penalty within one standard error of it.
 
     Attributes
     ----------
-    alpha_ : float
-        The chosen strength.
-    best_score_ : float
-        Its score on unseen rows, not yet corrected for the choice: that is `generalization_`.
     cv_results_ : ndarray of shape (n_samples, n_classes, n_alphas)
         With `store_cv_results`, squared errors times weights, or predictions.
-    path_ : Path
-        The models along all strengths and their scores on unseen rows.
     coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
         Coefficients w; a vector for two classes.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias b.
     classes_ : ndarray of shape (n_classes,)
         The classes; with several labels per row, the positions of the labels.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    trace_ : Trace
-        Objective, gap and seconds of every step of the last fit.
-    solver_ : str
-        The solver of the last fit.
-    n_iter_ : int
-        Number of its steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
+    is_multilabel_ : bool
+        Whether a row may have several labels.
 
     Notes
     -----

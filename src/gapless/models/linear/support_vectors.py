@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ...losses import (
     CrammerSinger,
@@ -20,10 +21,12 @@ from ...losses import (
 from ...penalties import L1, L2
 from ...unseen import CV, LOO
 from ._base import SELECT
+from .parameters import OF_CLASSES, OF_TARGETS, SOLVED, WITH_C
 from .problems import classification_problems, regression_problems
 from .tasks import LinearClassifier, LinearRegressor
 
 
+@described(OF_TARGETS, WITH_C, SOLVED)
 class LinearSVR(LinearRegressor):
     """Linear support vector regression.
 
@@ -33,33 +36,10 @@ class LinearSVR(LinearRegressor):
     ----------
     epsilon : float, default=0.0
         Half-width ε ≥ 0 of the tube in which errors cost nothing.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    C : float, "loo" or "cv", default=1.0
-        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out, "cv" by
-        folds, which is cheaper where features are many and sparse.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The loss ℓ.
     fit_intercept : bool, default=True
         Whether to fit the bias b. It is not penalised, other than in scikit-learn.
-    intercept_scaling : float, default=1.0
-        Without effect, since the bias is not penalised.
-    dual : bool or "auto", default="auto"
-        Accepted for scikit-learn's sake; see `solver`.
-    verbose : int, default=0
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; the answer does not depend on it.
-    max_iter : int, default=1000
-        Largest number of steps.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -70,24 +50,6 @@ class LinearSVR(LinearRegressor):
     dual_ : ndarray of shape (n_samples,)
         Dual point θ, which proves the certificate; times C these are the dual coefficients of the
         objective above.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace
-        Objective, gap and seconds of every step.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Number of steps.
-    C_ : float
-        The chosen strength, with C="loo" or C="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -177,6 +139,7 @@ class LinearSVR(LinearRegressor):
         )
 
 
+@described(OF_CLASSES, WITH_C, SOLVED)
 class LinearSVC(LinearClassifier):
     """Linear support vector classifier; one against the rest for more than two classes.
 
@@ -191,67 +154,15 @@ class LinearSVC(LinearClassifier):
         The penalty R.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         The loss ℓ; without effect where multi_class="crammer_singer".
-    dual : bool or "auto", default="auto"
-        Accepted for scikit-learn's sake; see `solver`.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    C : float, "loo" or "cv", default=1.0
-        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out, "cv" by
-        folds, which is cheaper where features are many and sparse.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One problem for each class against the rest, or one for all of them, with the loss above in
         place of `loss`.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    intercept_scaling : float, default=1
-        Without effect, since the bias is not penalised.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
-        all classes the same total weight.
-    verbose : int, default=0
-        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
-    random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; the answer does not depend on it.
-    max_iter : int, default=1000
-        Largest number of steps.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    select : {"min", "1se"}, default="min"
-        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients w; one row for two classes.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias b.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
     dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Dual point θ, which proves the certificate; times C these are the dual coefficients of the
         objective above.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one, summed over the classes.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per class.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Largest number of steps.
-    C_ : float
-        The chosen strength, with C="loo" or C="cv".
-    path_ : Path
-        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----

@@ -7,12 +7,16 @@ from typing import ClassVar
 
 from ... import kernels, losses, penalties
 from ..._ground.about import Example, Examples, Formula, bias_term
+from ..._ground.docstrings import described
 from ..._ground.parts import Family
 from ..._ground.stored import Declaration
 from ...kernels import Kernel
 from ...losses import Loss
 from ...penalties import L2, Penalty
 from ..linear import (
+    OF_CLASSES,
+    OF_TARGETS,
+    SOLVED,
     LinearClassifier,
     LinearRegressor,
     classification_problems,
@@ -58,6 +62,34 @@ def _formula(self) -> Formula:
     return Formula(f"Σᵢ ℓ(yᵢ, f(xᵢ){bias}) + ½λ‖f‖²", numbers)
 
 
+# What both classes describe alike.
+OF_PARTS = """
+penalty : str or Penalty
+    The penalty R with its strength: a name ("none", "l2", "l1", …) for strength 1, or an instance
+    such as L1(0.1).
+kernel : str, Kernel, callable or None
+    None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
+    Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty ½λ‖f‖²:
+    the penalty must be L2.
+approximation : {"auto", "nystroem", "random_features"} or None
+    What stands for the kernel: itself (None), landmarks, or random features; "auto" takes the
+    kernel itself up to 3,000 rows, and landmarks beyond.
+n_components : int
+    How many landmarks or random features. None doubles them until leave-one-out no longer improves
+    by half its standard error.
+random_state : int
+    Seed of the landmarks or the random features.
+features_ : KernelFeatures
+    With a kernel: the features on which the model is linear, and of which `coef_` are the
+    coefficients.
+X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
+    With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
+dual_coef_ : ndarray of shape (m,), (n_targets, m) or (n_classes, m)
+    The αⱼ of these rows, float64.
+"""
+
+
+@described(OF_PARTS, OF_TARGETS, SOLVED)
 class RiskRegressor(WithKernel, LinearRegressor):
     """Regression with any loss, any penalty and any kernel.
 
@@ -68,63 +100,6 @@ class RiskRegressor(WithKernel, LinearRegressor):
     loss : str or Loss, default="squared"
         The loss ℓ: a name ("squared", "huber", "epsilon_insensitive", …) for its default form, or
         an instance, one's own class included.
-    penalty : str or Penalty, default="l2"
-        The penalty R with its strength: a name ("none", "l2", "l1", …) for strength 1, or an
-        instance such as L1(0.1).
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    max_iter : int, default=None
-        Largest number of steps; None leaves it to the solver.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    kernel : str, Kernel, callable or None, default=None
-        None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
-        Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty
-        ½λ‖f‖²: the penalty must be L2.
-    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
-        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
-        the kernel itself up to 3,000 rows, and landmarks beyond.
-    n_components : int, default=None
-        How many landmarks or random features. None doubles them until leave-one-out no longer
-        improves by half its standard error.
-    random_state : int, default=0
-        Seed of the landmarks or the random features.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients w.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Bias b.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    features_ : KernelFeatures
-        With a kernel: the features on which the model is linear, and of which `coef_` are the
-        coefficients.
-    X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
-        With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
-    dual_coef_ : ndarray of shape (m,) or (n_targets, m)
-        The αⱼ of these rows, float64.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per problem that was solved.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Number of steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
@@ -205,6 +180,7 @@ def _parts(estimator) -> tuple[Loss, Penalty]:
     return losses.by_name(estimator.loss), copy.copy(penalties.by_name(estimator.penalty))
 
 
+@described(OF_PARTS, OF_CLASSES, SOLVED)
 class RiskClassifier(WithKernel, LinearClassifier):
     """Classification with any loss, any penalty and any kernel.
 
@@ -217,68 +193,11 @@ class RiskClassifier(WithKernel, LinearClassifier):
     loss : str or Loss, default="logistic"
         The loss ℓ: a name ("logistic", "hinge", "softmax", …) for its default form, or an instance,
         one's own class included. Losses for regression are fitted to t = ±1.
-    penalty : str or Penalty, default="l2"
-        The penalty R with its strength: a name ("none", "l2", "l1", …) for strength 1, or an
-        instance such as L1(0.1).
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    tol : float, default=1e-6
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
-    max_iter : int, default=None
-        Largest number of steps; None leaves it to the solver.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
-        all classes the same total weight.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
-    kernel : str, Kernel, callable or None, default=None
-        None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
-        Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty
-        ½λ‖f‖²: the penalty must be L2.
-    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
-        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
-        the kernel itself up to 3,000 rows, and landmarks beyond.
-    n_components : int, default=None
-        How many landmarks or random features. None doubles them until leave-one-out no longer
-        improves by half its standard error.
-    random_state : int, default=0
-        Seed of the landmarks or the random features.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients w; one row for two classes, unless the loss is a multi-class one.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias b.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Dual point θ, which proves the certificate.
-    certificate_ : Certificate
-        How far the fit can be from the best possible one, summed over the classes.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
-    features_ : KernelFeatures
-        With a kernel: the features on which the model is linear, and of which `coef_` are the
-        coefficients.
-    X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
-        With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
-    dual_coef_ : ndarray of shape (1, m) or (n_classes, m)
-        The αⱼ of these rows, float64.
-    trace_ : Trace or list of Trace
-        Objective, gap and seconds of every step; one per problem that was solved.
-    solver_ : str
-        The solver that ran, or the name of scikit-learn's that was asked for.
-    n_iter_ : int
-        Largest number of steps.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had names.
 
     Notes
     -----
