@@ -224,6 +224,14 @@ class Outputs:
     classes: list[Array] | None
     is_flat: bool
 
+    @property
+    def as_given(self) -> Array:
+        """The targets as the caller gave them: labels or numbers, (n,) or (n, outputs)."""
+        if self.classes is None:
+            return self.y[:, 0] if self.is_flat else self.y
+        labels = [own[at.astype(int)] for own, at in zip(self.classes, self.y.T)]
+        return labels[0] if self.is_flat else np.column_stack(labels)
+
 
 def read_outputs(
     y: Any,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .paired import SURE, lead
     from .population import Population, as_numbers, cumulated, draw_rows, equal_rows
     from .predicting import intervals_of, predict_set, predict_with_intervals, sets_of
-    from .refittable import Model, Refittable
+    from .refittable import Model, OnlyRefittable, Refittable
     from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
     from .scores import Judge, metric_name
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Changes,
         Dial,
         Version,
+        changing,
         fewer_rounds,
         kernel_dial,
         more_rounds,

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._ground.design import Design
 from ..losses import Loss
-from .fitted import Array
+from .fitted import LARGE_ROWS, Array
 from .held_out import Estimate, by_formula, by_refits, by_time, folds_of
 from .leave_one_out import NotAvailable
 from .leave_one_out.distinct import counted_labels, units_of
@@ -177,6 +177,26 @@ class Refittable(ABC):
     def predict(self, model: Model, rows: Array) -> Array:
         """A model's predictions for some of the rows, (rows, K)."""
         return model(self.design.rows(rows))
+
+
+class OnlyRefittable(Refittable):
+    """A fit that no formula tells of: one row can change all that it has learned."""
+
+    # Why rows cannot be left out without another fit.
+    reason = "the model must be refitted"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether another fit takes a good part of a second."""
+        return len(self.y) > LARGE_ROWS
+
+    def held_out(self, groups: Array | None) -> Array:
+        """Not known."""
+        raise NotAvailable(self.reason)
+
+    def without_each(self, rows: Array) -> tuple[Array, Model]:
+        """Not known either."""
+        raise NotAvailable(self.reason)
 
 
 @by_formula.register

@@ -48,10 +48,15 @@ class Search:
     chosen: int
     metric: str
 
+    @property
+    def best(self) -> dict[str, float]:
+        """The values of the parameters that were chosen, by name; none if nothing was tried."""
+        return {name: float(of[self.chosen]) for name, of in self.values.items() if len(of)}
+
     def __repr__(self) -> str:
         if not len(self.unseen):
             return "<Search of 0 models>"
-        best = ", ".join(f"{name}={of[self.chosen]:.3g}" for name, of in self.values.items())
+        best = ", ".join(f"{name}={value:.3g}" for name, value in self.best.items())
         return (
             f"<Search of {len(self.unseen)} models: {best}; {self.metric} "
             f"{self.unseen[self.chosen]:.3g} ± {self.standard_errors[self.chosen]:.2g}>"
@@ -151,7 +156,7 @@ class Choice:
     @property
     def values(self) -> dict[str, float]:
         """The values of the parameters that were chosen, by name."""
-        return {name: float(of[self.search.chosen]) for name, of in self.search.values.items()}
+        return self.search.best
 
     def scored(self, model: Any, fitted: Any) -> Choice | None:
         """The same with the scores of all units: itself.

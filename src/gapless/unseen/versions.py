@@ -91,6 +91,16 @@ def named(changes: Changes) -> str:
     return " and ".join(shown)
 
 
+def changing(changes: ChangeDial, fit_of: Callable[[Changes], Any]) -> Dial:
+    """Fits with other parameters, which are named by what is changed."""
+
+    def turned(step: int) -> Version | None:
+        found = changes(step)
+        return None if found is None else Version(fit_of(found), named(found))
+
+    return turned
+
+
 def fewer_rounds(name: str, rounds: int) -> ChangeDial:
     """A third of the rounds, a ninth, …"""
 

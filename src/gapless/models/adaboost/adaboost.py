@@ -178,7 +178,7 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
         margins, stumps = self._no_votes(data, rows), self._stumps(data, rows)
         keeper, dual = TraceKeeper(margins), np.zeros(len(rows.first))
         rounds = self._rounds(self._weak_learner(data, rows, stumps), keeper, dual)
-        with watch(self, data.X, data.labels) as callback:
+        with watch(self, data.X, data.outputs.as_given) as callback:
             done, ending = self._collect(self._in_time(rounds), self.n_estimators, callback)
         if len(keeper) != len(done):  # Ctrl-C came between the two
             keeper.cut(len(done))
@@ -447,7 +447,7 @@ class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
         """
         data = self._read(X, y, sample_weight)
         rows = Population.of(data.numbers, data.outputs.y, data.outputs.sample_weight)
-        with single_blas(), watch(self, data.X, data.labels) as callback:
+        with single_blas(), watch(self, data.X, data.outputs.as_given) as callback:
             rounds = self._in_time(self._rounds(data, rows))
             done, ending = self._collect(rounds, self.n_estimators, callback)
         learned = self._learned(data, rows, done, ending)

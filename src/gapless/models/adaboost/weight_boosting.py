@@ -277,4 +277,4 @@ class WeightBoosting(Ensemble, BaseEnsemble):
 
 def chosen_rows(data: EnsembleData, rows: Population) -> tuple[Any, Array]:
     """The distinct rows, and their targets as the caller gave them."""
-    return _safe_indexing(data.X, rows.first), data.labels[rows.first]
+    return _safe_indexing(data.X, rows.first), data.outputs.as_given[rows.first]

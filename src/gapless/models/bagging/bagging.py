@@ -84,37 +84,6 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     predict_set = predict_set
     _sets = sets_of
 
-    def __init__(
-        self,
-        estimator=None,
-        n_estimators=10,
-        *,
-        max_samples=None,
-        max_features=1.0,
-        bootstrap=True,
-        bootstrap_features=False,
-        oob_score=False,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        time_limit=None,
-    ):
-        super().__init__(
-            estimator,
-            n_estimators,
-            max_samples=max_samples,
-            max_features=max_features,
-            bootstrap=bootstrap,
-            bootstrap_features=bootstrap_features,
-            oob_score=oob_score,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.time_limit = time_limit
-
     def _get_estimator(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
@@ -228,37 +197,6 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
 
     _stored: ClassVar[Declaration] = {**Bagging._stored, "oob_prediction_": Unused()}
     _intervals = intervals_of
-
-    def __init__(
-        self,
-        estimator=None,
-        n_estimators=10,
-        *,
-        max_samples=None,
-        max_features=1.0,
-        bootstrap=True,
-        bootstrap_features=False,
-        oob_score=False,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        time_limit=None,
-    ):
-        super().__init__(
-            estimator,
-            n_estimators,
-            max_samples=max_samples,
-            max_features=max_features,
-            bootstrap=bootstrap,
-            bootstrap_features=bootstrap_features,
-            oob_score=oob_score,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.time_limit = time_limit
 
     def _get_estimator(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator

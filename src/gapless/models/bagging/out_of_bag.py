@@ -25,16 +25,14 @@ from ..._ground.design import Design
 from ..._ground.percent import percent
 from ..._ground.validation import Outputs
 from ...unseen import (
-    LARGE_ROWS,
     ChangeDial,
     Changes,
     Dial,
     Estimate,
     NotAvailable,
-    Refittable,
-    Version,
+    OnlyRefittable,
     by_formula,
-    named,
+    changing,
 )
 from ..trees import fewer_limits, larger_leaves
 
@@ -66,15 +64,6 @@ class EnsembleData:
     outputs: Outputs
     feature_names: Array | None = None
 
-    @cached_property
-    def labels(self) -> Array:
-        """The targets as the caller gave them, (n,) or (n, outputs)."""
-        y = self.outputs.y
-        if self.outputs.classes is not None:
-            columns = [c[k.astype(int)] for c, k in zip(self.outputs.classes, y.T)]
-            y = np.column_stack(columns) if len(columns) > 1 else columns[0][:, None]
-        return y[:, 0] if self.outputs.is_flat else y
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -92,14 +81,16 @@ class Rows:
         return Rows(_safe_indexing(self.X, which))
 
 
-class EnsembleFit(Refittable):
+class EnsembleFit(OnlyRefittable):
     """The fit of an ensemble, as far as held-out predictions need it: fitting it to other rows.
 
     Models take `Rows`.
     """
 
+    reason = "the ensemble must be refitted"
+
     def __init__(self, ensemble: Any, data: EnsembleData):
-        super().__init__(Design(data.numbers), data.labels, data.outputs.sample_weight)
+        super().__init__(Design(data.numbers), data.outputs.as_given, data.outputs.sample_weight)
         self.ensemble, self.data = ensemble, data
         self.has_classes = data.outputs.classes is not None and data.outputs.is_flat
 
@@ -126,11 +117,6 @@ class EnsembleFit(Refittable):
         """Numbers of the rows (x, y), the same for equal ones, by content."""
         return self.design.equal_rows(self.targets)
 
-    @property
-    def is_large(self) -> bool:
-        """Whether another fit takes a good part of a second."""
-        return len(self.y) > LARGE_ROWS
-
     @cached_property
     def predictions(self) -> Array:
         """What the ensemble predicts for its own rows, (n, K)."""
@@ -156,23 +142,11 @@ class EnsembleFit(Refittable):
     def _dial(self, changes: ChangeDial) -> Dial:
         """Ensembles with other parameters."""
 
-        def turned(step: int) -> Version | None:
-            found = changes(step)
-            if found is None:
-                return None
+        def changed(found: Changes) -> EnsembleFit:
             other = self.ensemble._unfitted().set_params(**found)
-            fitted = type(self)(self._refitted(other, np.flatnonzero(self.is_counted)), self.data)
-            return Version(fitted, named(found))
+            return type(self)(self._refitted(other, np.flatnonzero(self.is_counted)), self.data)
 
-        return turned
-
-    def held_out(self, groups: Array | None) -> Array:
-        """Not known, unless members have not seen all rows."""
-        raise NotAvailable("the ensemble must be refitted")
-
-    def without_each(self, rows: Array) -> Any:
-        """Not known either."""
-        raise NotAvailable("the ensemble must be refitted")
+        return changing(changes, changed)
 
     def _refitted(self, ensemble: Any, rows: Array) -> Any:
         """An ensemble, fitted to some of the rows."""

@@ -467,6 +467,11 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         shape = F.shape[0], len(self.trees_), len(self.start_)
         return np.zeros(shape) if self._packed is None else self._packed.apply(F).reshape(shape)
 
+    @property
+    def n_trees_per_iteration_(self) -> int:
+        """The number of trees of a round: one, or one for each class."""
+        return len(self.start_)
+
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certificate(self, data: BoostingData, loss: float, run: Run | None = None) -> Certificate:

@@ -109,11 +109,6 @@ class BoostingData:
         _, first, place = np.unique(labels, return_index=True, return_inverse=True)
         return Population(first, place, np.bincount(place, self.repeats))
 
-    def given(self) -> Array:
-        """Targets as the caller gave them."""
-        y, classes = self.outputs.y[:, 0], self.outputs.classes
-        return y if classes is None else classes[0][y.astype(int)]
-
     def check_parts(self, weights: Array, is_aside: Array, fraction: float | int) -> None:
         """Refuse a split that leaves one of the parts without rows."""
         if not np.any((weights > 0) & ~is_aside) or not is_aside.any():

@@ -7,7 +7,6 @@ HistGradientBoosting….
 
 from __future__ import annotations
 
-import math
 import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -23,7 +22,15 @@ from ..._ground.columns import read_new
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, FittedModel, Nothing, Unused, Word
 from ...losses import Loss
-from ..trees import GROWN, ROWS, TRAINING, DecisionTreeRegressor, constraints_of_trees
+from ..trees import (
+    GROWN,
+    ROWS,
+    TRAINING,
+    DecisionTreeRegressor,
+    columns_tried,
+    constraints_of_trees,
+    row_count,
+)
 from .as_sklearn import MeanLoss, Report
 from .boosting import BOOSTED, GradientBoosting
 from .data import BoostingData
@@ -184,9 +191,9 @@ class PlainGradientBoosting(GradientBoosting):
             learning_rate=self.learning_rate,
             max_leaves=self.max_leaf_nodes,
             max_depth=self.max_depth,
-            min_leaf_rows=_count(self.min_samples_leaf, rows, 1),
-            min_split_rows=_count(self.min_samples_split, rows, 2),
-            max_columns=self._max_features(len(data.columns)),
+            min_leaf_rows=row_count(self.min_samples_leaf, rows),
+            min_split_rows=row_count(self.min_samples_split, rows, least=2),
+            max_columns=self._columns_tried(data),
             min_leaf_weight=self.min_weight_fraction_leaf * total,
             min_gain=self.min_impurity_decrease * total,
             second_order=False,
@@ -194,14 +201,10 @@ class PlainGradientBoosting(GradientBoosting):
             price=self.ccp_alpha * total,
         )
 
-    def _max_features(self, d: int) -> int:
+    def _columns_tried(self, data: BoostingData) -> int:
         """How many columns are tried in a node."""
-        wanted = self.max_features
-        if wanted is None:
-            return d
-        if isinstance(wanted, str):
-            return max(1, int(np.sqrt(d) if wanted == "sqrt" else np.log2(d)))
-        return min(int(wanted), d) if isinstance(wanted, Integral) else max(1, int(wanted * d))
+        d = len(data.columns)
+        return min(columns_tried(self.max_features, d), d)
 
     _rounds_parameter = "n_estimators"
 
@@ -259,7 +262,7 @@ class PlainGradientBoosting(GradientBoosting):
         if run.out_of_bag:
             pairs = np.array(run.out_of_bag)
         return super()._learned(data, fitted) | {
-            "max_features_": self._max_features(len(data.columns)),
+            "max_features_": self._columns_tried(data),
             "train_score_": _factor(data.loss) * np.array(run.training[1:]),
             "_out_of_bag": pairs,
         }
@@ -270,11 +273,6 @@ class PlainGradientBoosting(GradientBoosting):
     def n_estimators_(self) -> int:
         """The number of rounds."""
         return len(self.trees_)
-
-    @property
-    def n_trees_per_iteration_(self) -> int:
-        """The number of trees of a round: one, or one for each class."""
-        return len(self.start_)
 
     @property
     def estimators_(self) -> Array:
@@ -340,13 +338,6 @@ class PlainGradientBoosting(GradientBoosting):
 def _factor(loss: Loss) -> float:
     """What scikit-learn multiplies a loss with where it reports it."""
     return 2.0 if isinstance(loss, DOUBLED) else 1.0
-
-
-def _count(wanted: float, rows: float, least: int) -> int:
-    """A number of rows, given as such or as a part of all."""
-    if isinstance(wanted, Integral):
-        return int(wanted)
-    return max(least, math.ceil(wanted * rows))
 
 
 @described(PLAIN, BOOSTED, GROWN, FEATURES)

@@ -23,7 +23,7 @@ from .boosting import BOOSTED, GradientBoosting, Validation
 from .data import BoostingData
 from .losses import classification_loss, regression_loss
 from .predictions import BoostedClassifier, BoostedRegressor
-from .refits import BRIER, LOSS, choose_rounds
+from .refits import BRIER, LOSS, UNTRIED_ROUNDS, choose_rounds
 from .rounds import GrowthPlan, is_second_order
 from .run import Fitted, Run
 
@@ -218,11 +218,12 @@ class HistGradientBoosting(GradientBoosting):
             return super()._boost(data, seed, **options)
         weights = options.get("weights")
         own = data.of(np.flatnonzero((data.weights if weights is None else weights) > 0))
-        choice = choose_rounds(self, own, seed, options.get("watchers", (None,))[0])
-        settled = self._at(max_iter=choice.rounds, early_stopping=False, scoring=LOSS)
+        search, is_finished = choose_rounds(self, own, seed, options.get("watchers", (None,))[0])
+        rounds = int(search.best.get("rounds", UNTRIED_ROUNDS))
+        settled = self._at(max_iter=rounds, early_stopping=False, scoring=LOSS)
         fitted = settled._boost(data, seed, **options)
-        fitted.learned["search_"] = choice.search
-        if not choice.is_finished:
+        fitted.learned["search_"] = search
+        if not is_finished:
             fitted.run.ending = fitted.run.ending or "folds"
         return fitted
 
@@ -305,11 +306,6 @@ class HistGradientBoosting(GradientBoosting):
     def n_iter_(self) -> int:
         """The number of rounds."""
         return len(self.trees_)
-
-    @property
-    def n_trees_per_iteration_(self) -> int:
-        """The number of trees of a round: one, or one for each class."""
-        return len(self.start_)
 
 
 # ---- what a caller may demand of trees -----------------------------------------------------------

@@ -126,7 +126,7 @@ def best_start(loss: Loss, y: Array, weights: Array, scores: int) -> Array:
 def fitted_init(init: Any, data: Any) -> Any:
     """A fitted copy of the estimator that scores begin with."""
     model = clone(init)
-    X, y = data.F, data.given()
+    X, y = data.F, data.outputs.as_given
     if not data.has_weights:
         return model.fit(X, y)
     message = f"The initial estimator {type(model).__name__} does not support sample weights."

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,20 +19,18 @@ from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, deadline, time_limit
 from ...losses import Loss
 from ...unseen import (
-    LARGE_ROWS,
     ChangeDial,
     Dial,
-    NotAvailable,
-    Refittable,
+    OnlyRefittable,
     Search,
-    Version,
     asymmetric,
+    best_of,
+    changing,
     dealt,
     equal_rows,
     fewer_rounds,
     mean_losses,
     more_rounds,
-    named,
     units_of,
 )
 from ..trees import PackedTrees, fewer_limits, larger_leaves
@@ -57,7 +54,7 @@ UNTRIED_ROUNDS = 100
 LOSS, BRIER = "loss", "neg_brier_score"
 
 
-class BoostingFit(Refittable):
+class BoostingFit(OnlyRefittable):
     """A boosted model, and how to boost again on some of the rows.
 
     Parameters
@@ -68,10 +65,12 @@ class BoostingFit(Refittable):
         The data of the fit. Each refit makes the bins of its own rows.
     """
 
+    reason = "trees must be regrown"
+
     def __init__(self, estimator: Any, data: Any):
         self.estimator, self.data = estimator, data
         self.has_classes = data.outputs.classes is not None
-        super().__init__(Design(data.F), data.given(), data.repeats)
+        super().__init__(Design(data.F), data.outputs.as_given, data.repeats)
 
     @property
     def targets(self) -> Array:
@@ -88,11 +87,6 @@ class BoostingFit(Refittable):
     def fit_weights(self) -> Array:
         """How much each row counts in the fit."""
         return self.data.weights
-
-    @property
-    def is_large(self) -> bool:
-        """Whether another fit takes a good part of a second."""
-        return len(self.y) > LARGE_ROWS
 
     @cached_property
     def labels(self) -> Array:
@@ -120,14 +114,6 @@ class BoostingFit(Refittable):
     def _predictor(self, model: Any):
         return lambda design: model._raw_of(design.X, design.X)
 
-    def held_out(self, groups):
-        """Not known: one row can change every split."""
-        raise NotAvailable("trees must be regrown")
-
-    def without_each(self, rows):
-        """Not known either."""
-        raise NotAvailable("trees must be regrown")
-
     def simpler(self):
         """Fewer rounds, or larger leaves."""
         parameters, rows = self.estimator.get_params(deep=False), float(self.weights.sum())
@@ -142,14 +128,7 @@ class BoostingFit(Refittable):
 
     def _dial(self, changes: ChangeDial) -> Dial:
         """Boosting with other parameters."""
-
-        def turned(step: int) -> Version | None:
-            found = changes(step)
-            if found is None:
-                return None
-            return Version(BoostingFit(self.estimator._at(**found), self.data), named(found))
-
-        return turned
+        return changing(changes, lambda new: BoostingFit(self.estimator._at(**new), self.data))
 
     @property
     def asymmetric_loss(self):
@@ -163,15 +142,6 @@ def check_finished(ending: str) -> None:
         raise KeyboardInterrupt
     if ending == "time_limit":
         raise TimeLimit
-
-
-@dataclass(frozen=True, eq=False)
-class RoundsChoice:
-    """The number of rounds that was chosen, what was tried, and whether there was time for it."""
-
-    rounds: int
-    search: Search
-    is_finished: bool
 
 
 class Fold:
@@ -231,7 +201,7 @@ def row_values(scoring: Any, loss: Loss) -> Callable[[Array, Array], Array]:
 
 def choose_rounds(
     model: Any, data: BoostingData, seed: int, callback: Callback | None = None
-) -> RoundsChoice:
+) -> tuple[Search, bool]:
     """Choose the number of rounds by 5-fold cross-validation.
 
     Parameters
@@ -247,9 +217,11 @@ def choose_rounds(
 
     Returns
     -------
-    RoundsChoice
-        With the number of rounds that has the least mean loss of unseen rows, or the least mean
-        squared error of their probabilities.
+    search : Search
+        By the mean loss of unseen rows after each round, or the mean squared error of their
+        probabilities; of no model, where there was no time for a round.
+    is_finished : bool
+        Whether there was time for all of it.
 
     Raises
     ------
@@ -263,8 +235,8 @@ def choose_rounds(
             folds += folds_of(model, data)
             _go_on(folds, seed, callback)
     except TimeLimit:
-        return _choice(model, data, folds, is_finished=False)
-    return _choice(model, data, folds, is_finished=True)
+        return _search(model, data, folds), False
+    return _search(model, data, folds), True
 
 
 def folds_of(model: Any, data: BoostingData) -> list[Fold]:
@@ -319,21 +291,17 @@ def _sums(folds: Sequence[Fold]) -> Array:
     return total
 
 
-def _choice(
-    model: Any, data: BoostingData, folds: Sequence[Fold], is_finished: bool
-) -> RoundsChoice:
-    """The number of rounds with the least loss; of equal ones the smallest."""
+def _search(model: Any, data: BoostingData, folds: Sequence[Fold]) -> Search:
+    """What was tried; of numbers of rounds with the same loss the smallest is chosen."""
     sums = _sums(folds)
     done = len(sums)
     weights = np.concatenate([np.zeros(0), *(fold.held.weights for fold in folds)])
     loss, errors = mean_losses(sums, weights) if done else np.zeros((2, 0))
-    best = int(np.argmin(loss)) if done else 0
-    search = Search(
+    return Search(
         values={"rounds": np.arange(1, done + 1)},
         unseen=-loss,
         standard_errors=errors,
         rows=np.full(done, len(weights)),
-        chosen=best,
+        chosen=best_of(-loss, errors, "min") if done else 0,
         metric=BRIER if model.scoring == BRIER else metric_of(data.loss),
     )
-    return RoundsChoice(best + 1 if done else UNTRIED_ROUNDS, search, is_finished)

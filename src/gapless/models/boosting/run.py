@@ -299,7 +299,9 @@ class Judge:
 
     def _score(self) -> None:
         data = self.data
-        self.train_scores.append(self._of(data.X, self.rounds.z, data.given(), data.weights))
+        self.train_scores.append(
+            self._of(data.X, self.rounds.z, data.outputs.as_given, data.weights)
+        )
         if self.held is None:
             self.scores.append(self.train_scores[-1])
             return

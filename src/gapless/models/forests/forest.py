@@ -40,6 +40,7 @@ from ..trees import (
     DecisionTreeRegressor,
     PackedTrees,
     check_counts,
+    columns_tried,
     constraints_of_trees,
     mean_of_model,
 )
@@ -58,7 +59,6 @@ from .out_of_bag import (
     CHOSEN,
     bags_of,
     choose_size,
-    corrected,
     oob_curve,
     oob_importances,
     out_of_bag_attributes,
@@ -278,11 +278,10 @@ class Forest(Ensemble, BaseEstimator):
         return {name: value for name, value in vars(self).items() if name in names}
 
     def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
-        choice = vars(self).get("_choice")
-        if choice is None or not fitted.is_out_of_bag:
+        if not self._tuned() or not fitted.is_out_of_bag:
             # Forests that were fitted to parts of the rows have each chosen for themselves.
             return plain
-        return corrected(choice, plain)
+        return super()._corrected(fitted, plain)
 
     # ---- what is learned -------------------------------------------------------------------------
 
@@ -298,7 +297,7 @@ class Forest(Ensemble, BaseEstimator):
             "columns_": for_prediction(data.tree_data.columns),
             "n_outputs_": data.outputs.y.shape[1],
             "n_features_in_": columns,
-            "max_features_": self._template()._max_features(columns),
+            "max_features_": columns_tried(self.max_features, columns),
             "certificate_": self._certificate(len(trees), int(self.n_estimators)),
             "_seeds": np.concatenate([before, seeds]),
             "_rows": population.first,

@@ -23,7 +23,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.multiclass import type_of_target
 
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
-from ...unseen import Choice, Distinct, Generalization, Judge, chosen_among, draw_rows
+from ...unseen import Choice, Distinct, Judge, draw_rows
 from ..bagging import EnsembleData, warn_if_unpredicted
 from ..trees import PackedTrees
 from .growing import USUAL_SIZE, batches, chances_of, keys_of
@@ -68,7 +68,7 @@ def sums_out_of_bag(
 
 def out_of_bag_attributes(forest: Any, data: EnsembleData) -> dict[str, Any]:
     """The score out of bag, and the predictions that it judges."""
-    y, is_counted = data.labels, data.outputs.sample_weight > 0
+    y, is_counted = data.outputs.as_given, data.outputs.sample_weight > 0
     has_classes = is_classifier(forest)
     if has_classes:
         _check_judgeable(y)
@@ -313,22 +313,13 @@ class _OutOfBag:
         each = np.hstack([np.column_stack(both) for both in self.scores.values()])
         merged, weights = units.means(each, self.weights), units.weights
         by, shown = merged[:, ::2], merged[:, 1::2]
-        return Choice.of(
+        choice = Choice.of(
             {"min_samples_leaf": np.array(list(self.scores), dtype=float)},
             shown,
             by,
             weights,
             metric="neg_brier_score" if self.data.has_classes else "neg_mean_squared_error",
         )
-
-
-def corrected(choice: Choice, plain: Generalization) -> Generalization:
-    """What the tuned forest scores out of bag, corrected for its leaves having been chosen.
-
-    Being chosen adds as much to the score of all trees as to that of the first ones.
-    """
-    if plain.kind == "unknown" or len(choice.weights) < 2:
-        return plain
-    found = choice.honest()
-    found = replace(found, unseen=plain.unseen - found.optimism)
-    return chosen_among(plain, found, choice.by.shape[1], method=plain.method)
+        # Being chosen adds as much to the score of all trees as to that of the first ones.
+        can_correct = len(weights) >= 2
+        return replace(choice, is_rough=can_correct, is_whole=can_correct)

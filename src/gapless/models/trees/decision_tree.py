@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -26,14 +25,23 @@ from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Unused, Value
 from ..._ground.validation import read_outputs
 from ...certificates import Certificate
-from ...unseen import CV
+from ...unseen import CV, Search
 from .descriptions import ROWS, TRAINING
-from .growing import NO_LIMIT, Grown, Options, Rows, TreeData, grow_on, grown_in_time
+from .growing import (
+    NO_LIMIT,
+    Grown,
+    Options,
+    Rows,
+    TreeData,
+    columns_tried,
+    grow_on,
+    grown_in_time,
+    row_count,
+)
 from .judging import RISKS, as_bound, certificate, judge
-from .outline import outline_of_binary
+from .outline import Outline, outline_of_binary
 from .partial_dependence import mean_of_model
 from .pruning import (
-    Choice,
     PruneTrace,
     cheapest,
     choose_alpha,
@@ -174,12 +182,12 @@ class DecisionTree(TreeModel):
 
     def _learned(self, data: TreeData, grown: Grown) -> dict[str, Any]:
         """What this kind of tree adds to the learned attributes."""
-        learned: dict[str, Any] = {"max_features_": self._max_features(data.F.shape[1])}
-        learned |= self._validation_source(data)
+        tried = columns_tried(self.max_features, data.F.shape[1])
+        learned: dict[str, Any] = {"max_features_": tried} | self._validation_source(data)
         if self.ccp_alpha == CV:
-            learned["ccp_alpha_"] = self._alpha(grown.choice)
-        if grown.choice is not None:
-            learned["search_"] = grown.choice.search
+            learned["ccp_alpha_"] = self._alpha(grown.search)
+        if grown.search is not None:
+            learned["search_"] = grown.search
         return learned
 
     def _tuned(self) -> tuple[str, ...]:
@@ -200,46 +208,36 @@ class DecisionTree(TreeModel):
             return grow_on(data, train, limited, seed)
 
         tree, stopped = grown_in_time(grown, deepest, self.time_limit)
-        choice = None
+        search = None
         if self.ccp_alpha == CV and not stopped:
             with time_limit(seconds_left(self.time_limit, began)):
                 try:
-                    choice = self._choose(data, rows, tree, options, seed)
+                    search = self._choose(data, rows, tree, options, seed)
                 except TimeLimit:
                     stopped = "time_limit"
-        alpha = self._alpha(choice)
+        alpha = self._alpha(search)
         trace = self._trace(tree, data, train, held, alpha)
         if trace is not None:
             tree, trace = without_splits(tree, trace)
-        return Grown(tree, trace, stopped, choice)
+        return Grown(tree, trace, stopped, search)
 
     # ---- limits of growing -----------------------------------------------------------------------
-
-    def _max_features(self, d: int) -> int:
-        """How many columns are tried for a split."""
-        if self.max_features is None:
-            return d
-        if isinstance(self.max_features, str):
-            root = np.sqrt(d) if self.max_features == "sqrt" else np.log2(d)
-            return max(1, int(root))
-        if isinstance(self.max_features, Integral):
-            return int(self.max_features)
-        return max(1, int(self.max_features * d))
 
     def _options(self, data: TreeData, rows: Array) -> Options:
         """How to grow on some of the rows."""
         count = float(np.ceil(data.outputs.sample_weight[rows]).sum())
-        leaf, split = self.min_samples_leaf, self.min_samples_split
-        leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * count)
-        split = split if isinstance(split, Integral) else max(2, ceil(split * count))
+        leaf, split = (
+            row_count(self.min_samples_leaf, count),
+            row_count(self.min_samples_split, count, 2),
+        )
         return Options(
             criterion=self.criterion,
             splitter=self.splitter,
-            max_features=self._max_features(data.F.shape[1]),
+            max_features=columns_tried(self.max_features, data.F.shape[1]),
             max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
             max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_split=max(int(split), 2 * int(leaf)),
-            min_samples_leaf=int(leaf),
+            min_samples_split=max(split, 2 * leaf),
+            min_samples_leaf=leaf,
             min_weight_leaf=self.min_weight_fraction_leaf * float(data.outputs.weights[rows].sum()),
             min_impurity_decrease=float(self.min_impurity_decrease),
             monotonic=self._monotonic(data),
@@ -278,18 +276,18 @@ class DecisionTree(TreeModel):
 
     # ---- pruning ---------------------------------------------------------------------------------
 
-    def _alpha(self, choice: Choice | None) -> float:
+    def _alpha(self, search: Search | None) -> float:
         """The price of a leaf; 0 where none could be chosen in time."""
         if self.ccp_alpha != CV:
             return float(self.ccp_alpha)
-        return 0.0 if choice is None else choice.alpha
+        return 0.0 if search is None else search.best["ccp_alpha"]
 
     def _price(self):
         return float(self.ccp_alpha_ if self.ccp_alpha == CV else self.ccp_alpha)
 
     def _choose(
         self, data: TreeData, rows: Array, tree: Any, options: Options, seed: int
-    ) -> Choice:
+    ) -> Search:
         units = data.units(rows)
         if units.max() < 1:
             raise ValueError(
@@ -361,15 +359,7 @@ class DecisionTree(TreeModel):
         """Means over rows whose columns have the values of donors, as for partial dependence."""
         return mean_of_model(self._read_rows, [self.tree_], X, weights, columns, donors)
 
-    def outline(self):
-        """The tree as plain data, from which text, rules and pictures are made.
-
-        Returns
-        -------
-        outline : Outline
-            Conditions, predictions, support and errors of all nodes.
-        """
-        check_is_fitted(self)
+    def _outline(self) -> Outline:
         return outline_of_binary(self.tree_, self._features(), self._classes())
 
     def _classes(self) -> list[Array] | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,8 @@ from ..._ground.columns import Columns
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
 from ..._ground.threads import map_in_threads, thread_count
 from ..._ground.validation import Outputs
-from ...unseen import cumulated, equal_rows, units_of
-from .pruning import Choice, PruneTrace
+from ...unseen import Search, cumulated, equal_rows, units_of
+from .pruning import PruneTrace
 from .tree import Tree
 
 Array = np.ndarray
@@ -40,6 +42,22 @@ NO_LIMIT = 2**31 - 1
 # Half the range of targets that are taken as they are: nodes whose impurity is below 2⁻⁵² are not
 # split, as in scikit-learn, and squares must stay finite.
 SMALLEST_SIZE, LARGEST_SIZE = 2.0**-10, 2.0**100
+
+
+def row_count(size: Any, rows: float, least: int = 1) -> int:
+    """A number of rows, given as such or as a part of all."""
+    return int(size) if isinstance(size, Integral) else max(ceil(size * rows), least)
+
+
+def columns_tried(max_features: Any, d: int) -> int:
+    """How many of d columns are tried for a split, by the parameter that scikit-learn has."""
+    if max_features is None:
+        return d
+    if isinstance(max_features, str):
+        return max(1, int(np.sqrt(d) if max_features == "sqrt" else np.log2(d)))
+    if isinstance(max_features, Integral):
+        return int(max_features)
+    return max(1, int(max_features * d))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +148,13 @@ class Grown:
     """A tree as it was grown and pruned.
 
     `stopped` is "" or what ended the growth before its time: "time_limit" or "interrupted";
-    `choice` is the price of a leaf that was chosen, where it was to be.
+    `search` is where the price of a leaf was chosen, if it was to be.
     """
 
     tree: Any
     trace: PruneTrace | None = None
     stopped: str = ""
-    choice: Choice | None = None
+    search: Search | None = None
 
 
 @dataclass(frozen=True, eq=False)

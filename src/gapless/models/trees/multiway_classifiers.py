@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from ..._ground.about import Example, Examples
 from ..._ground.columns import Columns, bins_of, edges_of, encoded, read_features, read_new
@@ -24,7 +24,7 @@ from .descriptions import CLASSES, GROWN, PRUNED, TRAINING
 from .growing import NO_LIMIT, Grown, TreeData, grown_in_time
 from .judging import Judgement, certificate
 from .multiway import MultiwayTree, Rule, grow
-from .outline import outline_of_multiway
+from .outline import Outline, outline_of_multiway
 from .pruning import cheapest, first_improvements, pessimistic_errors, without_splits
 from .tree_model import ERRORS, PESSIMISTIC, PRE, REDUCED, TreeClassifierMixin, TreeModel
 
@@ -159,15 +159,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
     def _leaf_values(self, tree, F):
         return tree.predict(F)
 
-    def outline(self):
-        """The tree as plain data, from which text, rules and pictures are made.
-
-        Returns
-        -------
-        outline : Outline
-            Conditions, predictions, support and errors of all nodes.
-        """
-        check_is_fitted(self)
+    def _outline(self) -> Outline:
         return outline_of_multiway(self.tree_, self._features(), self.bin_edges_, self.classes_)
 
     def __sklearn_tags__(self):

@@ -26,7 +26,7 @@ from scipy.special import betaincinv
 
 from ..._ground import core as _core
 from ..._ground.interrupt import check, deadline
-from ...unseen import Search, dealt, mean_losses
+from ...unseen import Search, best_of, dealt, mean_losses
 from .tree import levels
 
 Array = np.ndarray
@@ -317,14 +317,6 @@ def upwards(tree: Any, sums: Array) -> Array:
     return sums
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """The price that was chosen, and what was tried."""
-
-    alpha: float
-    search: Search
-
-
 def sequence_of(tree: Any) -> NestedSequence:
     """The nested sequence of a grown tree."""
     return weakest_links(tree.parent, risk_of(tree))
@@ -336,7 +328,7 @@ def risk_of(tree: Any) -> Array:
     return tree.impurity * weight / weight[0]
 
 
-def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) -> Choice:
+def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) -> Search:
     """Choose the price of a leaf by 5-fold cross-validation.
 
     Parameters
@@ -371,29 +363,23 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
         at = np.searchsorted(sequence.alphas, alphas, side="right") - 1
         sums += sequence.sums(costs)[at]
     unseen, errors = _scores(sums, merged, y[rows], data.has_classes)
-    chosen = _chosen(unseen, errors, select)
-    search = Search(
+    # Scores that differ by rounding are equal; of the equal ones the highest price is the simplest.
+    best = unseen.max()
+    rounded = np.where(unseen >= best - ROUNDING, best, unseen)
+    return Search(
         values={"ccp_alpha": alphas},
         unseen=unseen,
         standard_errors=errors,
         rows=np.full(len(alphas), len(rows)),
-        chosen=chosen,
+        chosen=len(alphas) - 1 - best_of(rounded[::-1], errors[::-1], select),
         metric="accuracy" if data.has_classes else "R²",
     )
-    return Choice(float(alphas[chosen]), search)
 
 
 def _candidates(alphas: Array) -> Array:
     """Geometric means of neighbours, and one price at which the root alone is left."""
     alphas = np.unique(np.maximum(alphas, 0.0))
     return np.append(np.sqrt(alphas[:-1] * alphas[1:]), 2 * alphas[-1])
-
-
-def _chosen(unseen: Array, errors: Array, select: str) -> int:
-    """The highest price among the best scores, or among those within one standard error."""
-    best = int(np.argmax(unseen))
-    slack = float(errors[best]) if select == "1se" else 1e-12
-    return int(np.flatnonzero(unseen >= unseen[best] - slack)[-1])
 
 
 def _scores(sums: Array, weights: Array, y: Array, has_classes: bool) -> tuple[Array, Array]:

@@ -8,31 +8,23 @@ made of.
 from __future__ import annotations
 
 from functools import cached_property
-from math import ceil
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit
-from ...unseen import (
-    LARGE_ROWS,
-    ChangeDial,
-    Changes,
-    Dial,
-    NotAvailable,
-    Refittable,
-    Version,
-    named,
-)
+from ...unseen import ChangeDial, Changes, Dial, OnlyRefittable, changing
+from .growing import row_count
 
 Array = np.ndarray
+# Leaves grow by this factor with each step; none is larger than this part of the rows.
+LARGER, LARGEST_PART = 3, 0.25
 # The numbers of levels that were seen in each column of categories.
 Levels = dict[int, Array]
 
 
-class TreeFit(Refittable):
+class TreeFit(OnlyRefittable):
     """A tree, or several, and how to grow it again on some of the rows.
 
     Parameters
@@ -44,11 +36,13 @@ class TreeFit(Refittable):
         The data of the fit. Codes of columns are kept: they do not depend on the targets.
     """
 
+    reason = "trees must be regrown"
+
     def __init__(self, estimator: Any, data: Any):
         outputs = data.outputs
         self.estimator, self.data = estimator, data
         self.has_classes = data.has_classes
-        super().__init__(Design(data.F), _as_given(outputs), outputs.sample_weight)
+        super().__init__(Design(data.F), outputs.as_given, outputs.sample_weight)
 
     @property
     def targets(self) -> Array:
@@ -72,11 +66,6 @@ class TreeFit(Refittable):
     def is_counted(self) -> Array:
         """Which rows have any weight, in the fit and in the score."""
         return (self.weights > 0) & (self.fit_weights > 0)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether another fit takes a good part of a second."""
-        return len(self.y) > LARGE_ROWS
 
     @cached_property
     def labels(self) -> Array:
@@ -111,14 +100,6 @@ class TreeFit(Refittable):
         """What a tree says of rows; levels that it has not `seen` are as good as missing."""
         return lambda design: self.estimator._leaf_values(tree, _without_unseen(design.X, seen))
 
-    def held_out(self, groups):
-        """Not known: one row can change every split."""
-        raise NotAvailable("trees must be regrown")
-
-    def without_each(self, rows):
-        """Not known either."""
-        raise NotAvailable("trees must be regrown")
-
     def simpler(self):
         """Larger leaves, or less depth."""
         depth = int(self.estimator.tree_.max_depth)
@@ -136,14 +117,7 @@ class TreeFit(Refittable):
     def _dial(self, changes: ChangeDial) -> Dial:
         """Trees with other parameters; a price that was chosen stays."""
         price = {"ccp_alpha": self.estimator._price()} if self.estimator._price() > 0 else {}
-
-        def turned(step: int) -> Version | None:
-            found = changes(step)
-            if found is None:
-                return None
-            return Version(_Regrown(self.estimator._at(**price | found), self.data), named(found))
-
-        return turned
+        return changing(changes, lambda new: _Regrown(self.estimator._at(**price | new), self.data))
 
 
 class _Regrown(TreeFit):
@@ -171,23 +145,11 @@ def _without_unseen(F: Any, seen: Levels | None) -> Any:
     return F
 
 
-def _as_given(outputs: Any) -> Array:
-    """Targets as the caller gave them: labels or numbers, (n,) or (n, outputs)."""
-    if outputs.classes is None:
-        return outputs.y[:, 0] if outputs.is_flat else outputs.y
-    labels = [own[y.astype(int)] for own, y in zip(outputs.classes, outputs.y.T)]
-    return labels[0] if outputs.is_flat else np.stack(labels, axis=1)
-
-
-# Leaves grow by this factor with each step; none is larger than this part of the rows.
-LARGER, LARGEST_PART = 3, 0.25
-
-
 def larger_leaves(parameters: Changes, rows: float) -> ChangeDial:
     """Leaves of at least 3, 9, … times as many rows."""
 
     def turned(step: int) -> Changes | None:
-        size = LARGER**step * _count(parameters.get("min_samples_leaf", 1), rows)
+        size = LARGER**step * row_count(parameters.get("min_samples_leaf", 1), rows)
         return {"min_samples_leaf": size} if size <= LARGEST_PART * rows else None
 
     return turned if "min_samples_leaf" in parameters else _nothing
@@ -213,7 +175,7 @@ def fewer_limits(parameters: Changes, rows: float, price: float = 0.0) -> Change
         if parameters.get("max_leaf_nodes") is not None:
             changes["max_leaf_nodes"] = int(parameters["max_leaf_nodes"]) * LARGER**step
         for name, least in (("min_samples_leaf", 1), ("min_samples_split", 2)):
-            size = _count(parameters.get(name, least), rows)
+            size = row_count(parameters.get(name, least), rows)
             if size > least:
                 changes[name] = max(size // LARGER**step, least)
         if parameters.get("min_impurity_decrease"):
@@ -229,8 +191,3 @@ def fewer_limits(parameters: Changes, rows: float, price: float = 0.0) -> Change
 
 def _nothing(step: int) -> Changes | None:
     return None
-
-
-def _count(size: Any, rows: float) -> int:
-    """A number of rows, also where it is given as a part of them."""
-    return int(size) if isinstance(size, Integral) else max(ceil(size * rows), 1)

@@ -107,8 +107,8 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         """What each node costs as a leaf, by the errors of some rows, as parts of all of them."""
         raise NotImplementedError
 
-    def outline(self) -> Outline:
-        """The tree as plain data, from which text, rules and pictures are made."""
+    def _outline(self) -> Outline:
+        """The tree as plain data."""
         raise NotImplementedError
 
     def _read_rows(self, X: Any) -> Any:
@@ -251,6 +251,17 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         """
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    def outline(self) -> Outline:
+        """The tree as plain data, from which text, rules and pictures are made.
+
+        Returns
+        -------
+        outline : Outline
+            Conditions, predictions, support and errors of all nodes.
+        """
+        check_is_fitted(self)
+        return self._outline()
 
     def to_text(self, max_depth=None):
         """The tree as text, a line for each branch.
