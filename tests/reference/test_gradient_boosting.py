@@ -152,6 +152,17 @@ def test_plain_boosting_of_classes_is_scikit_learns(loss, k):
     np.testing.assert_allclose(ours.train_score_, theirs.train_score_, rtol=1e-9)
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_scores_are_the_start_and_what_the_members_predict(k):
+    X, y = make_classification(80, n_informative=4, n_classes=k, random_state=0)
+    X = pd.DataFrame(X).assign(kind=np.where(X[:, 0] > 0, "a", "b"))
+    X.columns = X.columns.astype(str)
+    model = gapless.GradientBoostingClassifier(n_estimators=4).fit(X, y)
+    scores = model.decision_function(X).reshape(len(X), -1)
+    predicted = [[member.predict(X) for member in of_round] for of_round in model.estimators_]
+    np.testing.assert_allclose(scores, model.start_ + np.sum(predicted, axis=0).T, rtol=1e-12)
+
+
 def test_the_first_split_is_the_best_of_all():
     X, y = numbers(120)
     model = gapless.HistGradientBoostingRegressor(

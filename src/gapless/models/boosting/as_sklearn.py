@@ -12,12 +12,22 @@ import numpy as np
 
 from ..._ground.columns import Columns
 from ...losses import Loss
-from ..trees import Tree
+from ..trees import DecisionTreeRegressor, Tree
 from .losses import targets_of
 from .run import Run
 
 Array = np.ndarray
 
+# Parameters that each tree has too.
+OF_TREES = (
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "min_impurity_decrease",
+    "max_features",
+    "max_leaf_nodes",
+    "ccp_alpha",
+)
 NODE = np.dtype(
     [
         ("value", np.float64),
@@ -106,6 +116,29 @@ class Preprocessor:
         """The encoder by its name."""
         levels = [own for own in self.columns.levels if own is not None]
         return {"encoder": Encoder(levels)}
+
+
+def as_regressors(model: Any) -> Array:
+    """The trees of a model as estimators, (rounds, trees of a round)."""
+    out = np.empty((len(model.trees_), len(model.start_)), dtype=object)
+    for place in np.ndindex(*out.shape):
+        tree = model.trees_[place[0]][place[1]]
+        regressor = DecisionTreeRegressor(
+            max_depth=max(tree.max_depth, 1),
+            **{name: getattr(model, name) for name in OF_TREES},
+        )
+        regressor.__dict__.update(
+            tree_=tree,
+            n_features_in_=model.n_features_in_,
+            n_outputs_=1,
+            columns_=model.encoding_,
+            max_features_=model.max_features_,
+        )
+        if model.encoding_.is_category.any() and hasattr(model, "feature_names_in_"):
+            # Only a table has categories; of numbers, members take bare arrays.
+            regressor.feature_names_in_ = model.feature_names_in_
+        out[place] = regressor
+    return out
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,11 @@ from ..trees import (
     GROWN,
     ROWS,
     TRAINING,
-    DecisionTreeRegressor,
     columns_tried,
     constraints_of_trees,
     row_count,
 )
-from .as_sklearn import MeanLoss, Report
+from .as_sklearn import MeanLoss, Report, as_regressors
 from .boosting import BOOSTED, GradientBoosting
 from .data import BoostingData
 from .losses import classification_loss, fitted_init, init_scores, regression_loss
@@ -80,16 +79,6 @@ max_features_ : int
 """
 ZERO, HUBER = "zero", "huber"
 NOT_DEPRECATED = "deprecated"
-# Parameters that each tree has too.
-OF_TREES = (
-    "min_samples_split",
-    "min_samples_leaf",
-    "min_weight_fraction_leaf",
-    "min_impurity_decrease",
-    "max_features",
-    "max_leaf_nodes",
-    "ccp_alpha",
-)
 # Losses that scikit-learn doubles when it reports them, to the deviance.
 DOUBLED = (losses.Squared, losses.Logistic)
 
@@ -105,17 +94,13 @@ class PlainGradientBoosting(GradientBoosting):
         "_out_of_bag": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
+        **GradientBoosting._parameter_constraints,
         **constraints_of_trees(
             "min_samples_split",
             "min_samples_leaf",
             "min_weight_fraction_leaf",
-            "max_depth",
             "min_impurity_decrease",
-            "random_state",
             "max_features",
-            "max_leaf_nodes",
-            "categorical_features",
-            "time_limit",
         ),
         "loss": [str, Loss],
         "learning_rate": [Interval(Real, 0.0, None, closed="left")],
@@ -126,13 +111,10 @@ class PlainGradientBoosting(GradientBoosting):
             Hidden(StrOptions({NOT_DEPRECATED, "friedman_mse"})),
         ],
         "init": [StrOptions({ZERO}), None, HasMethods(["fit", "predict"])],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        "max_bins": [Interval(Integral, 2, 255, closed="both")],
     }
 
     @_fit_context(
@@ -277,22 +259,7 @@ class PlainGradientBoosting(GradientBoosting):
     @property
     def estimators_(self) -> Array:
         """The trees as regressors, (n_estimators_, trees of a round)."""
-        out = np.empty((len(self.trees_), len(self.start_)), dtype=object)
-        for place in np.ndindex(*out.shape):
-            tree = self.trees_[place[0]][place[1]]
-            model = DecisionTreeRegressor(
-                max_depth=max(tree.max_depth, 1),
-                **{name: getattr(self, name) for name in OF_TREES},
-            )
-            model.__dict__.update(
-                tree_=tree,
-                n_features_in_=self.n_features_in_,
-                n_outputs_=1,
-                encoding_=self.encoding_,
-                max_features_=self.max_features_,
-            )
-            out[place] = model
-        return out
+        return as_regressors(self)
 
     @property
     def _loss(self) -> MeanLoss:
