@@ -30,7 +30,7 @@ from ...unseen import (
 )
 from ..bagging import EnsembleData
 from ..boosting import BoostedClassifier, BoostedRegressor
-from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from ..trees import LARGEST_SEED, DecisionTreeClassifier, DecisionTreeRegressor
 from .margins import (
     Margins,
     TraceKeeper,
@@ -50,8 +50,8 @@ from .weight_boosting import TRAINING, VOTED, Round, WeightBoosting, chosen_rows
 
 Array = np.ndarray
 
-# So many draws are as good as more.
-MOST_DRAWS = 10_000_000
+# More draws of rows than these change a learner no more.
+ENOUGH_DRAWS = 10_000_000
 NO_BOUND = (
     "no bound: the learners are fitted to random samples, and their median minimises no known "
     "objective; see the score on unseen rows in generalization_."
@@ -468,10 +468,10 @@ class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
         random_state = check_random_state(self.random_state)
         make = self._maker(random_state)
         X, y = chosen_rows(data, rows)
-        size = int(min(np.ceil(rows.weights).sum(), MOST_DRAWS))
+        size = int(min(np.ceil(rows.weights).sum(), ENOUGH_DRAWS))
         weights = rows.weights / rows.weights.sum()
         for k in range(self.n_estimators):
-            rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+            rng = np.random.default_rng(random_state.randint(LARGEST_SEED))
             learner = _fit(make(), X, y, rng.multinomial(size, weights / weights.sum()))
             losses = self._losses(np.abs(learner.predict(X) - y))
             error = float(weights @ losses)

@@ -19,7 +19,7 @@ from ..._ground import core as _core
 from ..._ground.columns import Columns, for_prediction
 from ..._ground.interrupt import deadline
 from ..._ground.threads import thread_count
-from ..trees import DecisionTreeClassifier, PackedTrees, Tree
+from ..trees import LARGEST_SEED, DecisionTreeClassifier, PackedTrees, Tree
 
 Array = np.ndarray
 
@@ -249,7 +249,7 @@ class StumpLearner:
         learner = copy.copy(self.plain)  # a tenth of the time of `clone`
         learner.__dict__.update(self._shared)
         learner.tree_ = tree
-        learner.random_state = self.random_state.randint(np.iinfo(np.int32).max)
+        learner.random_state = self.random_state.randint(LARGEST_SEED)
         return learner, predicted
 
     @cached_property

@@ -23,6 +23,7 @@ from ..._ground.stored import INPUT, Declaration, Unused
 from ..._ground.validation import Outputs, read_outputs, readable_target
 from ...certificates import Certificate
 from ...unseen import JUDGED, Population, Remembering
+from ..trees import LARGEST_SEED
 from .out_of_bag import BagFit, EnsembleData, EnsembleFit, Rows
 
 Array = np.ndarray
@@ -203,8 +204,7 @@ class Ensemble(Remembering, CallbackSupport):
 
     def _first_seeds(self, random_state: np.random.RandomState, old: int, new: int) -> Array:
         """Seeds of the new members: those that a fit of all at once would have had."""
-        largest = np.iinfo(np.int32).max
-        return random_state.randint(largest, size=old + new)[old:]
+        return random_state.randint(LARGEST_SEED, size=old + new)[old:]
 
     def _certificate(self, grown: int, wanted: int) -> Certificate:
         nan = float("nan")

@@ -11,17 +11,19 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from ... import losses
 from ..._ground.about import Formula
-from ..._ground.columns import Columns, read_features, read_levels, read_new
+from ..._ground.columns import MOST_CODES, Columns, read_features, read_levels, read_new
 from ..._ground.design import Design
 from ..._ground.interrupt import limit_name, time_limit
 from ..._ground.parts import Family, get_params, set_params
@@ -44,7 +46,7 @@ from ..._ground.validation import read_outputs, readable_target
 from ...certificates import Certificate
 from ...losses import Loss
 from ...unseen import JUDGED, Remembering, take_over
-from ..trees import PackedTrees, Tree, mean_of_model
+from ..trees import LARGEST_SEED, PackedTrees, Tree, constraints_of_trees, mean_of_model
 from .data import BoostingData, check_levels, with_weight
 from .losses import best_start, check_targets, targets_of
 from .refits import BoostingFit, check_finished
@@ -83,8 +85,6 @@ generalization_ : Generalization
     What the model will score on unseen rows, by boosting again without some rows.
 """
 
-LARGEST_SEED = np.iinfo(np.int32).max
-
 
 @dataclass(frozen=True, eq=False)
 class Validation:
@@ -119,6 +119,16 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         "_has_validation": Unused(),
         "_edges": Unused(),
         "_packed": Value(PackedTrees, outputs=lambda trees: trees.groups) | Nothing(),
+    }
+
+    _parameter_constraints: ClassVar[dict] = {
+        **constraints_of_trees(
+            "max_depth", "max_leaf_nodes", "categorical_features", "random_state", "time_limit"
+        ),
+        # A code of a column is one byte, and one code is for missing values.
+        "max_bins": [Interval(Integral, 2, MOST_CODES - 1, closed="both")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
     }
 
     def _misfit(self) -> str | None:

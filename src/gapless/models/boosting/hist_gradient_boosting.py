@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import _check_monotonic_cst
 
 from ..._ground.about import Example, Examples
-from ..._ground.columns import Columns
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Unused
 from ...losses import Loss
 from ...unseen import CV
-from ..trees import GROWN, TRAINING, constraints_of_trees
+from ..trees import GROWN, TRAINING
 from .as_sklearn import BinMapper, Predictor, Preprocessor
 from .boosting import BOOSTED, GradientBoosting, Validation
-from .data import BoostingData
+from .data import BoostingData, read_groups, read_monotone, table_of
 from .losses import classification_loss, regression_loss
 from .predictions import BoostedClassifier, BoostedRegressor
 from .refits import BRIER, LOSS, UNTRIED_ROUNDS, choose_rounds
@@ -96,19 +93,15 @@ class HistGradientBoosting(GradientBoosting):
         "search_": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
-        **constraints_of_trees(
-            "max_depth", "max_leaf_nodes", "categorical_features", "random_state", "time_limit"
-        ),
+        **GradientBoosting._parameter_constraints,
         "loss": [str, Loss, HasMethods("loss_gradient")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({CV})],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "l2_regularization": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(RealNotInt, 0, 1, closed="right")],
-        "max_bins": [Interval(Integral, 2, 255, closed="both")],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
-        "warm_start": ["boolean"],
         "early_stopping": ["boolean", StrOptions({AUTO})],
         "scoring": [str, callable, None],
         "validation_fraction": [
@@ -118,7 +111,6 @@ class HistGradientBoosting(GradientBoosting):
         ],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "verbose": ["verbose"],
     }
     # As users of scikit-learn's classes know it.
     _negative_is_missing: ClassVar[bool] = True
@@ -306,68 +298,6 @@ class HistGradientBoosting(GradientBoosting):
     def n_iter_(self) -> int:
         """The number of rounds."""
         return len(self.trees_)
-
-
-# ---- what a caller may demand of trees -----------------------------------------------------------
-
-
-def read_monotone(model: Any, columns: Columns, scores: int) -> Array:
-    """+1, −1 or 0 for each column, from a list or from names."""
-    found = np.asarray(_check_monotonic_cst(model, model.monotonic_cst), dtype=int)
-    if np.any(found != 0) and scores > 1:
-        raise ValueError(
-            "monotonic constraints are not supported for multiclass classification, where a class "
-            "becomes less probable as others become more; fit one model for each class."
-        )
-    is_wrong = (found != 0) & columns.is_category
-    if np.any(is_wrong):
-        raise ValueError(
-            "Categorical features cannot have monotonic constraints: column "
-            f"{int(np.argmax(is_wrong))} has one; set it to 0."
-        )
-    return found
-
-
-def read_groups(interaction_cst: Any, d: int) -> list[set[int]] | None:
-    """Groups of columns that may meet on one path; None where all may.
-
-    Columns that are in no group make up one of their own.
-    """
-    if interaction_cst is None:
-        return None
-    if isinstance(interaction_cst, str):
-        size = 2 if interaction_cst == "pairwise" else 1
-        return [set(group) for group in combinations(range(d), size)]
-    groups = _checked(interaction_cst, d)
-    rest = set(range(d)) - {j for group in groups for j in group}
-    return [*groups, rest] if rest else groups
-
-
-def table_of(groups: list[set[int]] | None, d: int) -> Array | None:
-    """A row of 0 and 1 for each group, as the core takes them."""
-    if groups is None:
-        return None
-    table = np.zeros((len(groups), d), dtype=np.uint8)
-    for k, group in enumerate(groups):
-        table[k, list(group)] = 1
-    return table
-
-
-def _checked(interaction_cst: Any, d: int) -> list[set[int]]:
-    try:
-        groups = [tuple(group) for group in interaction_cst]
-    except TypeError:
-        raise ValueError(
-            "Interaction constraints must be a sequence of tuples or lists, got: "
-            f"{interaction_cst!r}."
-        ) from None
-    for group in groups:
-        if not all(isinstance(j, Integral) and 0 <= int(j) < d for j in group):
-            raise ValueError(
-                "Interaction constraints must consist of integer indices in [0, n_features - 1] = "
-                f"[0, {d - 1}], specifying the position of features, got indices: {group!r}."
-            )
-    return [{int(j) for j in group} for group in groups]
 
 
 @described(HIST, BOOSTED, GROWN, FEATURES)

@@ -17,7 +17,7 @@ from ..._ground.interrupt import deadline
 from ..._ground.threads import thread_count
 from ...losses import Loss
 from ...problem import minimise_bias
-from ..trees import Tree
+from ..trees import NO_LIMIT, Tree
 from .data import BinnedTable
 
 Array = np.ndarray
@@ -193,8 +193,6 @@ class Rounds:
 
 # ---- how trees are grown -------------------------------------------------------------------------
 
-# Deeper than any tree.
-UNLIMITED = 1 << 30
 # Curvature that a leaf needs, for one row: below it the values of leaves have no digits left.
 LEAST_CURVATURE = 1e-3
 
@@ -227,7 +225,7 @@ class GrowthPlan:
         """The limits for the core, for rows that count so much."""
         counted = float(np.ceil(rows).sum())
         most = max(min(int((rows > 0).sum()), int(counted) // max(self.min_leaf_rows, 1)), 1)
-        depth = UNLIMITED if self.max_depth is None else self.max_depth
+        depth = NO_LIMIT if self.max_depth is None else self.max_depth
         leaves = most if self.max_leaves is None else min(self.max_leaves, most)
         if depth < 31:
             leaves = min(leaves, 1 << depth)

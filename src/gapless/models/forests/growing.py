@@ -16,6 +16,7 @@ from ..._ground.validation import Outputs
 from ...unseen import Population, draw_rows
 from ..bagging import EnsembleData
 from ..trees import (
+    LARGEST_SEED,
     Options,
     Targets,
     TreeData,
@@ -169,7 +170,7 @@ def keys_of(seeds: Array) -> Iterator[int]:
     generator = np.random.RandomState(0)
     for seed in seeds:
         generator.seed(int(seed))
-        yield int(generator.randint(np.iinfo(np.int32).max))
+        yield int(generator.randint(LARGEST_SEED))
 
 
 def chances_of(outputs: Outputs) -> Array | None:

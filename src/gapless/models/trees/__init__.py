@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from .compact import STATISTICS, CompactTrees
     from .decision_tree import DecisionTree, constraints_of_trees
     from .descriptions import CLASSES, GROWN, NUMBERS, ROWS, TRAINING
-    from .growing import Options, Targets, TreeData, columns_tried, grow, grow_forest, row_count
+    from .growing import (
+        LARGEST_SEED,
+        NO_LIMIT,
+        Options,
+        Targets,
+        TreeData,
+        columns_tried,
+        grow,
+        grow_forest,
+        row_count,
+    )
     from .multiway import LEAF, MultiwayTree
     from .multiway_classifiers import C45Classifier, ID3Classifier
     from .packed import ROOM, AskedColumns, PackedTrees

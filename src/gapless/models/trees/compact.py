@@ -22,6 +22,7 @@ Array = np.ndarray
 
 # How the core finds impurities from the classes in the leaves; 0 if it cannot.
 IMPURITIES = {"gini": 1, "entropy": 2, "log_loss": 2, "gain_ratio": 2}
+# So many values are looked at first: mostly they tell already that a type is too narrow.
 FEW = 1000
 STATISTICS = ("n_node_samples", "weighted_n_node_samples", "impurity", "value")
 
@@ -183,7 +184,6 @@ def _narrow(values: Array) -> Array:
     """The same numbers in the narrowest type that holds all of them."""
     with np.errstate(invalid="ignore", over="ignore"):
         for kind in (np.uint8, np.uint16, np.uint32, np.float32):
-            # Mostly the first ones tell already that a type is too narrow.
             if np.array_equal(values[:FEW].astype(kind), values[:FEW]):
                 narrow = values.astype(kind)
                 if np.array_equal(narrow, values):

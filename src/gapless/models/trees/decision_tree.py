@@ -28,6 +28,7 @@ from ...certificates import Certificate
 from ...unseen import CV, Search
 from .descriptions import ROWS, TRAINING
 from .growing import (
+    LARGEST_SEED,
     NO_LIMIT,
     Grown,
     Options,
@@ -201,7 +202,7 @@ class DecisionTree(TreeModel):
         train, held = self._parts(data, rows)
         options = self._options(data, train)
         deepest = NO_LIMIT if options.max_depth is None else options.max_depth
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
 
         def grown(depth: int) -> Any:
             limited = replace(options, max_depth=min(depth, deepest))
@@ -226,10 +227,8 @@ class DecisionTree(TreeModel):
     def _options(self, data: TreeData, rows: Array) -> Options:
         """How to grow on some of the rows."""
         count = float(np.ceil(data.outputs.sample_weight[rows]).sum())
-        leaf, split = (
-            row_count(self.min_samples_leaf, count),
-            row_count(self.min_samples_split, count, 2),
-        )
+        leaf = row_count(self.min_samples_leaf, count)
+        split = row_count(self.min_samples_split, count, least=2)
         return Options(
             criterion=self.criterion,
             splitter=self.splitter,

@@ -38,7 +38,10 @@ CRITERIA = {
     "poisson": 4,
     "absolute_error": 5,
 }
+# More than any tree has of columns, questions or leaves.
 NO_LIMIT = 2**31 - 1
+# Seeds are drawn below it, as scikit-learn draws those of members.
+LARGEST_SEED = np.iinfo(np.int32).max
 # Half the range of targets that are taken as they are: nodes whose impurity is below 2⁻⁵² are not
 # split, as in scikit-learn, and squares must stay finite.
 SMALLEST_SIZE, LARGEST_SIZE = 2.0**-10, 2.0**100
