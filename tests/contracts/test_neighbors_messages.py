@@ -123,7 +123,7 @@ def test_parameters_without_a_use_are_refused():
     with pytest.raises(ValueError, match="no metric_params"):
         KNeighborsClassifier(metric="mixed", metric_params={"w": np.ones(4)}).fit(X, y)
     model = NearestNeighbors(radius=None).fit(X)
-    with pytest.raises(ValueError, match="there is no radius"):
+    with pytest.raises(ValueError, match="radius is not set"):
         model.radius_neighbors(X)
     with pytest.raises(ValueError, match="one for each row"):
         model.radius_neighbors(X[:3], [1.0, 2.0])

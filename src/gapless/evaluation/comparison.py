@@ -35,12 +35,13 @@ class Contender:
         How far it is behind the best one on the same rows, and the standard error of that: much
         smaller than the errors of both, because most rows are as hard for one as for the other.
     verdict : str
-        "over-fitted", "under-fitted" or "balanced", and why, in words: what `generalization_` of
-        the model says, by simpler and richer versions of it. For models without it, and with groups
-        or time, the other models stand for versions: where the best one does clearly better, a
-        model is over-fitted if it knows its own rows better than the best does, else under-fitted.
+        "over-fitted", "under-fitted" or "balanced", and why, in words: the verdict of the model's
+        `generalization_`, by simpler and richer versions of it. For models without one, and with
+        groups or time, the other models take the place of versions: where the best one does clearly
+        better, a model is over-fitted if it fits its own rows better than the best does, else
+        under-fitted.
     optimality : str
-        What its certificate says, fitted to all rows; "" for models that have none.
+        The verdict of its certificate, fitted to all rows; "" for models that have none.
     seconds : float
         How long all its fits and predictions took.
     """
@@ -71,7 +72,7 @@ class ModelComparison:
         The first, and so the simplest, that is within one standard error of the best.
     expected : float
         What the best can be expected to score, corrected for having been chosen; NaN for scores
-        that are no mean over rows.
+        that are not a mean over rows.
     skipped : tuple of str
         Those for which there was no time.
     metric, method : str
@@ -159,7 +160,7 @@ def compare(
     k : int, default=5
         The number of folds; there are k + 1 fits of each model.
     time_limit : float, default=None
-        Seconds for all models; those that there is no time for are named in `skipped`.
+        Seconds for all models; those for which time runs out are named in `skipped`.
 
     Returns
     -------
@@ -193,7 +194,7 @@ def compare(
             began = clock.monotonic()
             try:
                 result = HeldOut(model, rows, folds, scoring)
-                result.said("")
+                result.result("")
                 fitted = rows.fit(model, np.arange(len(rows)))
                 check()
             except TimeLimit:
@@ -232,7 +233,7 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A model with its held-out scores, its fit to all rows, and what that says of itself."""
+    """A model with its held-out scores, its fit to all rows, and the verdict of that."""
 
     held_out: HeldOut
     fitted: Any
@@ -248,7 +249,7 @@ def last_step(model: Any) -> Any:
 def _own_verdict(last: Any, rows: Rows) -> tuple[str, str] | None:
     """The kind of gap that a model finds by versions of itself, and why; None if it has none.
 
-    Versions are left out row by row, so they say nothing of new groups or of times to come.
+    Versions are compared row by row, so they mean nothing for new groups or for the future.
     """
     if rows.groups is not None or rows.time is not None:
         return None
@@ -282,7 +283,7 @@ def _verdict(
             f"{name_of_best} fits its training rows {more}, and does clearly better on unseen rows"
         )
     if not np.isfinite(one.unseen):
-        return one.said("").verdict
+        return one.result("").verdict
     return sentence(kind, one.metric, one.train, one.unseen, one.standard_error, advice)
 
 

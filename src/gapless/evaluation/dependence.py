@@ -19,9 +19,9 @@ from .permutation import with_donors
 
 Array = np.ndarray
 
-# So many numbers are predicted from at a time: 32 MB, however wide the table is.
+# How many numbers are predicted from at a time: 32 MB, however wide the table is.
 MOST_CELLS = 1 << 22
-# So many predictions are as quick as following the rows through the trees (measured: boosting of
+# Up to this many predictions are as quick as following the rows through the trees (boosting of
 # 100 trees of 31 leaves, and a forest of 100 whole trees, on 5,000 rows).
 FEW_PREDICTIONS = 1 << 18
 
@@ -62,7 +62,7 @@ class PartialDependence:
     def plot(self, *, axes=None):
         """Draw the mean prediction by the value, with a line for each class; returns the axes."""
         plots = pictures()
-        # Of two classes the second says all.
+        # Of two classes, the second is enough.
         kept = slice(1, None) if len(self.classes) == 2 else slice(None)
         return plots.partial_dependence(
             self.values,
@@ -173,10 +173,10 @@ def partial_dependence(
     sample_weight : array-like of shape (n,), default=None
         How much each row counts in the mean.
     most_values : int, default=20
-        So many values of a column are tried: quantiles of numbers or moments, or its most frequent
-        levels.
+        How many values of a column are tried at most: quantiles of numbers or times, or its most
+        frequent levels.
     most_rows : int, default=500
-        So many rows are averaged over, drawn at random if there are more.
+        How many rows are averaged over at most, drawn at random if there are more.
     random_state : int, default=0
         Seed of the draw.
 
@@ -190,8 +190,8 @@ def partial_dependence(
     Costs most_values·most_rows predictions, for a pair most_values²·most_rows. Where these are
     many, trees, forests, and boosting of numbers whose loss has no link, need none: each row is
     followed once to all leaves that it can reach, and the means are the same. All other columns
-    stay as they are, so that rows which cannot exist are predicted too where columns depend on each
-    other; the mean is then a fiction.
+    stay as they are, so where columns depend on each other, impossible rows are predicted as well
+    and the mean is misleading.
 
     References
     ----------
@@ -316,7 +316,7 @@ def _values_of(column: Array, rows: Array, most: int) -> tuple[Array, tuple[Any,
 
 
 def _spread(counts: Array, most: int) -> Array:
-    """Places of at most so many of the distinct values, which have so many rows each.
+    """Places of at most `most` of the distinct values, which have `counts` rows each.
 
     Quantiles of the rows; where most rows share a few values, also of the distinct values, since a
     line through three points would say little of what lies between.

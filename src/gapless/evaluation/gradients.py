@@ -28,7 +28,7 @@ class GradientCheck:
     where : str
         What was compared there, and at which point.
     claimed, measured : float
-        The derivative as the function says it, and by differences.
+        The derivative as the function claims it, and by differences.
     tol : float
         The largest error that is taken for rounding.
     """

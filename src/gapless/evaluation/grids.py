@@ -1,4 +1,4 @@
-"""What a classifier says everywhere in the plane, for a picture of its regions and margins."""
+"""What a classifier predicts in the plane, for a picture of its regions and margins."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DecisionGrid:
     classes : ndarray
         The classes.
     support : ndarray of int
-        The points that are support vectors, if the model says which.
+        The points that are support vectors, if the model has some.
     names : tuple of two str
         Names of the two features.
     """
@@ -115,15 +115,15 @@ def decision_grid(model: Any, X: Any, y: Any, resolution: int = 200) -> Decision
     across, up = np.linspace(low - room, high + room, resolution).T
     plane = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     # A table with names is answered by names.
-    asked = plane if not hasattr(X, "columns") else type(X)(dict(zip(X.columns, plane.T)))
+    rows = plane if not hasattr(X, "columns") else type(X)(dict(zip(X.columns, plane.T)))
     shape = resolution, resolution
     scores = None
     if len(classes) == 2 and hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(asked), dtype=float).reshape(shape)
+        scores = np.asarray(model.decision_function(rows), dtype=float).reshape(shape)
     return DecisionGrid(
         x=across,
         y=up,
-        regions=np.searchsorted(classes, model.predict(asked)).reshape(shape),
+        regions=np.searchsorted(classes, model.predict(rows)).reshape(shape),
         scores=scores,
         points=points,
         labels=np.searchsorted(classes, np.asarray(y)),

@@ -36,8 +36,8 @@ class Resampled:
     method : str
         How rows were held out.
     verdict : str
-        "balanced" if train and unseen are not more than two standard errors apart, else "unknown":
-        whether a simpler model does better, `compare` tells. And the scores in words.
+        "balanced" if train and unseen are not more than two standard errors apart, else "unknown"
+        (`compare` shows whether a simpler model does better); then the scores in words.
     of_splits : tuple of float
         The unseen score of each split on its own; NaN where it is not defined there.
     """
@@ -111,7 +111,7 @@ def in_words(
 class HeldOut:
     """Models of several splits, scored together on the rows that each has not seen.
 
-    Everything is worked out when it is asked for, and once.
+    Everything is computed on first access, and once.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class HeldOut:
     scoring : str or callable, default=None
         As in scikit-learn.
     most_train : int, default=None
-        The score on rows that were learned from is that of so many of them, if there are more.
+        How many of the rows that were learned from are scored at most, drawn at random.
     on_fit : callable, default=None
         Called before each fit with its place from 0.
     """
@@ -200,11 +200,11 @@ class HeldOut:
 
     @cached_property
     def of_rows(self) -> Array | None:
-        """The score of each row, if it is a mean over rows; it says something of `tested` alone."""
+        """The score of each row, if the score is a mean over rows; only valid for `tested` rows."""
         return self._judge.of_rows(self._known)
 
-    def said(self, method: str) -> Resampled:
-        """The same in words."""
+    def result(self, method: str) -> Resampled:
+        """The scores with a verdict in words."""
         return in_words(
             self.metric, self.train, self.unseen, self.standard_error, method, self.of_splits
         )
@@ -213,7 +213,7 @@ class HeldOut:
 def corrected(results: list[HeldOut], rows: Rows, chosen: int) -> Corrected | None:
     """What one of several can be expected to score, corrected for having been chosen.
 
-    None for scores that are no mean over rows.
+    None for scores that are not a mean over rows.
     """
     if any(one.of_rows is None for one in results):
         return None
@@ -223,7 +223,7 @@ def corrected(results: list[HeldOut], rows: Rows, chosen: int) -> Corrected | No
 
 
 def expected(results: list[HeldOut], rows: Rows, best: int) -> float:
-    """What the best of several can be expected to score; NaN for scores that are no mean."""
+    """What the best of several can be expected to score; NaN for scores that are not a mean."""
     found = corrected(results, rows, best)
     return float("nan") if found is None else float(found.unseen)
 
@@ -240,7 +240,7 @@ def behind_error(one: HeldOut, best: HeldOut, rows: Rows) -> float:
 
 
 def by_chance(model: Any, rows: Rows, splits: list[Split], scoring: Any) -> HeldOut:
-    """What is said without a look at the features, in the place of a model."""
+    """A baseline that ignores the features, in place of a model."""
     ignorant = DummyClassifier(strategy="prior") if is_classifier(model) else DummyRegressor()
     return HeldOut(ignorant, rows, splits, scoring)
 
@@ -250,7 +250,7 @@ def is_clearly_behind(one: HeldOut, best: HeldOut, chance: HeldOut, rows: Rows) 
 
     The rule is that of verdicts, see `unseen.paired`: row by row, so that a few rows with
     huge errors hide nothing, more than chance explains, and enough to matter beside what is lost by
-    `chance`. Scores that are no mean over rows are compared by the error of their difference.
+    `chance`. Scores that are not a mean over rows are compared by the error of their difference.
     """
     if one is best or not np.isfinite(one.unseen):
         return False

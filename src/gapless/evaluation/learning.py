@@ -21,7 +21,7 @@ Array = np.ndarray
 
 # Exponents of the power law that are tried: errors of most models fall like n^−½ to n^−1.
 EXPONENTS = np.linspace(0.1, 2.0, 39)
-# So many sizes say something about those beyond.
+# How many sizes are needed to extrapolate.
 FEWEST = 3
 
 
@@ -40,13 +40,13 @@ class LearningCurve:
     of_folds : ndarray of shape (m, k)
         The unseen score in each fold.
     chance : float
-        The unseen score of a model that knows no features; NaN where it has none.
+        The unseen score of a baseline that ignores the features; NaN where it has none.
     metric : str
         What the score is; higher is better.
     is_loss : bool, default=False
-        Whether the score is a loss with its sign turned; words then speak of the loss.
+        Whether the score is a loss with its sign reversed; sentences then give the loss.
     wanted : int, default=0
-        The largest number of rows that was wanted; above the last size where the time was over.
+        The largest number of rows requested; above the last size where time ran out.
     kind : str, default="unknown"
         Whether a model of the most rows is "over-fitted", "under-fitted" or "balanced", as its
         `generalization_` says; "unknown" for models that have none.
@@ -71,7 +71,7 @@ class LearningCurve:
         return float(max(self.standard_errors[-1], between))
 
     def expected(self, size: float) -> tuple[float, float]:
-        """What a model of so many rows would score, and the standard error of that.
+        """What a model of `size` rows would score, and the standard error of that.
 
         The law a − b·n^−c with b, c > 0, and a at most the training score, is fitted to the unseen
         scores, each counted by its standard error; the error of the answer is found by leaving out
@@ -139,7 +139,7 @@ class LearningCurve:
             )
         if gain > error:
             return f"get more data: {more}"
-        # A model that knows its rows by heart, such as a forest, is not too rich for that alone.
+        # A model that has memorised its rows, such as a forest, is not too rich for that alone.
         return (
             f"compare other models by their unseen scores, or find better features: {more}, less "
             f"than the standard error of {error:.2g}, and the train and unseen scores are "
@@ -204,7 +204,7 @@ def learning_curve(
     sizes : sequence of floats, default=None
         Parts, up to 1, of the rows of a fold's training part, or numbers of rows above 1; if None
         six of them from a tenth to all, each a good half more than the one before. Weights that
-        are whole numbers count as so many rows.
+        are whole numbers count as that many rows.
     groups, time : array-like of shape (n,), default=None
         Labels of rows that are never split; when each row was seen. With time, the latest rows of
         the past are learned first.
@@ -259,7 +259,7 @@ def learning_curve(
 
 
 def _kind(model: Any) -> str:
-    """What a fitted model, or the last step of a pipeline, says of itself."""
+    """The verdict of a fitted model, or of the last step of a pipeline, on itself."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     try:
         return str(last.generalization_.kind)
@@ -276,7 +276,7 @@ def _as_many_as_time_allows(
         began = clock.monotonic()
         try:
             result = HeldOut(model, rows, parts, scoring)
-            result.said("")
+            result.result("")
             check()
         except TimeLimit:
             break
@@ -294,7 +294,7 @@ def _as_many_as_time_allows(
 
 
 def _chance(model: Any, rows: Rows, folds: list[Split], scoring: Any) -> float:
-    """What is scored without a look at the features."""
+    """The score of a baseline that ignores the features."""
     try:
         return by_chance(model, rows, folds, scoring).unseen
     except ValueError:  # a scorer that asks for what it does not answer
@@ -326,7 +326,7 @@ def _order(rows: Rows, model: Any, split: Split, seed: int) -> Array:
 
 
 def _reach(order: Array, rows: Rows, repeats: Array, count: int) -> int:
-    """How far to go in an order for at least so many rows, up to where a unit or a moment ends."""
+    """How far to go in an order for at least `count` rows, to the end of a unit or a time."""
     together = (rows.units if rows.time is None else rows.time)[order]
     last = min(int(np.searchsorted(np.cumsum(repeats[order]), count)), len(order) - 1)
     beyond = np.flatnonzero(together[last:] != together[last])

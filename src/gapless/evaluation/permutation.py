@@ -1,4 +1,4 @@
-"""How much a model leans on each feature: what its score loses when that column is shuffled."""
+"""How much a model relies on each feature: what its score loses when that column is shuffled."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
 
-# Blocks of rows that are left out in turn, for the standard error of scores that are no means.
+# Blocks of rows that are left out in turn, for the standard error of scores that are not means.
 BLOCKS = 20
-# Shuffles of few rows are predicted together, up to so many rows: a call has its price, too.
+# Shuffles of few rows are predicted together, up to this many rows: each call has its overhead.
 ROWS_AT_ONCE = 1000
 
 
@@ -84,8 +84,8 @@ def permutation_importance(
     model : estimator
         Any fitted model with scikit-learn's methods.
     X, y : array-like
-        Rows to score, best ones that the model has not seen: on its own rows a model that has
-        learned by heart leans on columns that say nothing.
+        Rows to score, preferably unseen ones: on its own rows a model that has memorised them
+        relies on columns that carry no information.
     sample_weight : array-like of shape (n,), default=None
         How much each row counts in the score.
     n_repeats : int, default=5
@@ -101,9 +101,9 @@ def permutation_importance(
 
     Notes
     -----
-    Costs d·n_repeats predictions of all rows. Of columns that tell the same, each can stand in for
-    the other, and both look unimportant. The standard error is over rows: features whose loss is
-    below two of them cannot be told from noise.
+    Costs d·n_repeats predictions of all rows. Of columns with the same information, each can
+    replace the other, and both look unimportant. The standard error is over rows: a loss below two
+    of them cannot be distinguished from noise.
 
     References
     ----------

@@ -62,7 +62,7 @@ def hold_out(
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
     split = rows.hold_out(model, test_size, random_state)
-    return HeldOut(model, rows, [split], scoring).said(f"hold-out of {len(split[1])} rows")
+    return HeldOut(model, rows, [split], scoring).result(f"hold-out of {len(split[1])} rows")
 
 
 @described(RESAMPLED)
@@ -107,7 +107,7 @@ def k_fold(
         if time is None
         else f"forward ({len(splits)} parts, each predicted from earlier ones)"
     )
-    return HeldOut(model, rows, splits, scoring).said(method)
+    return HeldOut(model, rows, splits, scoring).result(method)
 
 
 @described(RESAMPLED)
@@ -144,7 +144,7 @@ def leave_one_out(
             return known
     splits = [rows.split(np.arange(rows.unit_count) == u) for u in range(rows.unit_count)]
     by = "row" if groups is None else "group"
-    return HeldOut(model, rows, splits, scoring).said(f"refits (each {by} left out)")
+    return HeldOut(model, rows, splits, scoring).result(f"refits (each {by} left out)")
 
 
 T = TypeVar("T")
@@ -196,7 +196,7 @@ def bootstrap(
     def once() -> tuple[Split, HeldOut]:
         sample = draw(rows, rng)
         held_out = HeldOut(model, rows, [sample], scoring)
-        # Asked for now, so that predictions count as time, too.
+        # Asked for now, so that the time limit holds for predictions as well.
         _ = held_out.unseen
         return sample, held_out
 
@@ -253,9 +253,9 @@ def _chance(own: StandIn, rows: Rows, scoring: Any, rng: np.random.Generator) ->
     order = order[rows.is_counted[order]]
     reach = np.cumsum(rows.counts[order])
     draws = rng.random((2, PAIRS * rows.unit_count)) * reach[-1]
-    asked, told = order[np.searchsorted(reach, draws, side="right")]
+    predicted, true = order[np.searchsorted(reach, draws, side="right")]
     judge = Judge(own, rows.y, rows.counts, scoring)
-    return float(judge.scorer(own, asked[:, None], rows.y[told]))
+    return float(judge.scorer(own, predicted[:, None], rows.y[true]))
 
 
 def _weight_of_outside(train: float, outside: float, chance: float) -> float:

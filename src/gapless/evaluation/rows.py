@@ -19,7 +19,7 @@ from .._ground.tables import readable, refuse_equal_names
 from .._ground.weighted_fits import weight_options
 from ..unseen import counted_labels, dealt, drawn, mean_and_error, splits, time_windows
 
-# What the docstrings of most functions here describe alike.
+# Shared by the docstrings of most functions here.
 RESAMPLED = """
 model : estimator
     Any model with scikit-learn's methods; copies are fitted.
@@ -116,8 +116,8 @@ class Rows:
     def units(self) -> Array:
         """What is drawn at a time: a distinct x or a group, 0, 1, … by content; −1 if weightless.
 
-        Equal rows stay together, so that weight 2 is the row twice and no model is asked about a
-        row that it has learned.
+        Equal rows stay together, so that weight 2 is the row twice and no model is scored on a row
+        that it has learned.
         """
         if self.groups is not None:
             return counted_labels(np.unique(self.groups, return_inverse=True)[1], self.is_counted)

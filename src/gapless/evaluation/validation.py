@@ -67,16 +67,16 @@ class ValidationCurve:
         itself where it is not known which values are simpler.
     expected : float
         What the best one can be expected to score, corrected for having been chosen; NaN for scores
-        that are no mean over rows.
+        that are not a mean over rows.
     metric : str
         What the score is; higher is better.
     skipped : tuple
-        Values for which there was no time.
+        Values for which time ran out.
     kinds : tuple of str
-        Of each value whether its models are "balanced", "under-fitted" or "over-fitted". They are
+        For each value, whether its models are "balanced", "under-fitted" or "over-fitted". They are
         balanced unless the best ones do clearly better, by the rule of `generalization_`; then they
-        are under-fitted if they know their own rows worse, too, and over-fitted if they know these
-        at least as well. "unknown" where the score is not defined.
+        are under-fitted if they also fit their own rows worse, and over-fitted if they fit these at
+        least as well. "unknown" where the score is not defined.
     """
 
     parameter: str
@@ -172,7 +172,7 @@ def validation_curve(
     on_progress : callable, default=None
         Called before each value with "parameter=value", its place from 0, and the number of values.
     time_limit : float, default=None
-        Seconds for all fits; values that there is no time for are named in `skipped`.
+        Seconds for all fits; values for which time runs out are named in `skipped`.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def validation_curve(
                 on_progress(f"{parameter}={value}", place, len(values))
             try:
                 one = HeldOut(clone(model).set_params(**{parameter: value}), rows, folds, scoring)
-                one.said("")
+                one.result("")
                 check()
             except TimeLimit:
                 break
@@ -232,7 +232,7 @@ def validation_curve(
 
 
 def _kinds(found: list[HeldOut], best: int, chance: HeldOut, rows: Rows) -> tuple[str, ...]:
-    """What each is called next to the best one."""
+    """The verdict on each next to the best one."""
     kinds = []
     for one in found:
         kind = "under-fitted" if one.train < found[best].train else "over-fitted"
@@ -251,7 +251,7 @@ def _simplest(
     if end is None or not np.isfinite(errors[best]):
         return best
     near = np.flatnonzero(unseen >= unseen[best] - errors[best])
-    # None is no limit, where limits make models simpler.
+    # None means no limit, where limits make models simpler.
     places = [np.inf if end == "low" and value is None else value for value in values]
     try:
         order = sorted(near, key=lambda i: places[i], reverse=end == "high")

@@ -18,7 +18,7 @@ Array = np.ndarray
 
 # How often the search for the end of an interval halves it.
 HALVINGS = 60
-# Rows placed wrongly that must have been seen, or else be thought possible; by simulation.
+# Rows placed wrongly that must have been seen, or else are assumed possible; by simulation.
 ADDED = 10.0
 
 
@@ -27,7 +27,7 @@ class Steps:
     """What is found above each distinct score, the highest first, (m,) each.
 
     `hits` and `misses` are the weights of positive and negative rows, `sizes` the effective number
-    of both, and `place` tells the step of each row, (n,).
+    of both, and `place` is the step of each row, (n,).
     """
 
     thresholds: Array
@@ -97,16 +97,16 @@ class RocArea(Smooth):
         A standard error at the area seen is far too small where that is near 1 by luck, so it is
         taken at the area in question, as the placements of exponential scores vary there (Newcombe
         2006, Statistics in Medicine 25, 559, method 5), times how much more or less those at hand
-        do. That they vary less is believed as far as there are rows to tell: an area of 0.98 comes
-        from a few rows in a hundred that are placed wrongly, and where none of them was seen, the
-        others seem to vary by nothing. So rows of exponential scores are added, as many as have
-        `ADDED` such; that those at hand vary more is believed at once, with one row added.
+        do. That they vary less is only believed as far as there are rows to show it: an area of
+        0.98 comes from a few rows in a hundred that are placed wrongly, and where none of them was
+        seen, the others hardly seem to vary. So rows of exponential scores are added, as many as
+        have `ADDED` such; that those at hand vary more is believed at once, with one row added.
         """
         check_level(level)
         if self.is_known_exactly:
             return self._without_spread(level)
         sizes = np.array(self.sizes)
-        # So many rows of exponential scores would have the same sums of squares.
+        # This many rows of exponential scores would have the same sums of squares.
         alike = np.array(self.squares) / _placement_variance(self.value)
 
         def is_near(area: float) -> bool:

@@ -1,8 +1,8 @@
-"""How well classes are told apart: accuracy, precision, recall, F1 and costs, with intervals.
+"""How well classes are predicted: accuracy, precision, recall, F1 and costs, with intervals.
 
 All but costs are shares of some rows, with exact intervals: of all rows, of those predicted to be
-in a class, of those that are in it. F1 comes from one, too: F = 2J/(1 + J), where J is the share of
-hits among the rows that are in the class or were predicted to be.
+in a class, of those that are in it. F1 comes from one as well: F = 2J/(1 + J), where J is the share
+of hits among the rows that are in the class or were predicted to be.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .intervals import EXACT, MEASURED, NAMES, Rows, Score, share
 
 Array = np.ndarray
 
-# What the docstrings here describe alike.
+# Shared by the docstrings of several functions.
 CLASSES = """
 y_true, y_pred : array-like of shape (n,)
     True and predicted classes.
@@ -103,13 +103,13 @@ def precision(
     level: float = 0.95,
     method: str = EXACT,
 ) -> Any:
-    """Of the rows predicted to be of a class, the share that are.
+    """Of the rows predicted to be in a class, the share that are.
 
     Returns
     -------
     Score, or dict of label to Score
-        The value with its interval; a dict for average=None. Where no row was predicted to be of
-        the class the value is 0, as in scikit-learn, and the interval reaches from 0 to 1.
+        The value with its interval; a dict for average=None. Where no row was predicted to be in
+        the class, the value is 0, as in scikit-learn, and the interval reaches from 0 to 1.
     """
     data = read_decisions(y_true, y_pred, sample_weight)
     return _by_class(PRECISION, data, average, pos_label, level, method)
@@ -126,7 +126,7 @@ def recall(
     level: float = 0.95,
     method: str = EXACT,
 ) -> Any:
-    """Of the rows of a class, the share predicted to be.
+    """Of the rows in a class, the share predicted to be in it.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def _each_class(kind: Kind, data: Decisions, level: float, method: str) -> list[
 def _recovered(mean: float, parts: list[Score]) -> tuple[float, float]:
     """Ends of a mean from those of its parts, which vary by themselves.
 
-    A rare class may have all its few rows right; its interval knows how little that says, a
+    A rare class may have all its few rows right; its interval shows how little that means, a
     standard error does not (Zou and Donner 2008, Statistics in Medicine 27).
     """
     down = np.sqrt(sum((part.value - part.low) ** 2 for part in parts)) / len(parts)
@@ -309,9 +309,9 @@ def mean_cost(
     costs : array-like of shape (n, K, K) or (n, K), default=None
         The same for each row, in place of `cost_matrix`.
     abstain_cost : float, default=None
-        What it costs to leave a row to somebody else.
+        The cost of leaving a row to somebody else.
     abstain_label : label, default=None
-        How that is called in `y_pred`; None is −1, or "abstain" where classes are text.
+        How that is written in `y_pred`; None is −1, or "abstain" where classes are text.
     labels : array-like of shape (K,), default=None
         All classes, sorted, if some have no row here.
 

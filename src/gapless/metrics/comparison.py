@@ -106,8 +106,8 @@ def compare(
 
     Notes
     -----
-    Most rows are as easy, or as hard, for both models, so that a difference is known much better
-    than either value: intervals that overlap may belong to models of which one is surely better.
+    Most rows are as easy, or as hard, for both models, so a difference is known much better than
+    either value: intervals may overlap although one model is clearly better.
     Classes are compared by the rows that one model has right and the other wrong: McNemar's exact
     test, and the interval of Bonett and Price. Means over rows and R² use the bootstrap of
     Student's t of the differences, areas under curves the ends of both and DeLong's covariance,

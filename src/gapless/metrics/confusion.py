@@ -17,7 +17,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class ConfusionMatrix:
-    """How often each class was predicted for each. Behaves like scikit-learn's array, too.
+    """How often each class was predicted for each. Also behaves like scikit-learn's array.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class ConfusionMatrix:
     classes : ndarray of shape (K,)
         The classes.
     sizes : ndarray of shape (K,)
-        How many rows each class has; effective numbers, with weights that are no counts.
+        How many rows each class has; with weights that are not counts, effective numbers.
     level : float
-        How sure intervals are.
+        Confidence level of intervals.
     """
 
     counts: Array
@@ -101,7 +101,7 @@ def confusion_matrix(
     y_true, y_pred : array-like of shape (n,)
         True and predicted classes.
     labels : array-like of shape (K,), default=None
-        The classes and their order, rows of others being left out; all of them, sorted, if None.
+        The classes and their order; rows of others are left out. None takes all of them, sorted.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from .intervals import MEASURED, Score, share
 
 Array = np.ndarray
 
-# What the docstrings here describe alike.
+# Shared by the docstrings of several functions.
 RANKED = """
 y_true : array-like of shape (n,)
     True classes.
@@ -43,9 +43,9 @@ class RocCurve:
     area : Score
         The area under the curve: how often a positive row is scored above a negative one.
     positives, negatives : float
-        How many rows of each kind; effective numbers, with weights that are no counts.
+        How many rows of each kind; with weights that are not counts, effective numbers.
     level : float
-        How sure the intervals are.
+        Confidence level of the intervals.
     """
 
     fpr: Array
@@ -89,11 +89,11 @@ class PrecisionRecallCurve:
     area : Score
         The average precision, Σ (recall_k − recall_{k+1}) precision_k.
     prevalence : float
-        The share of positive rows: the precision of scores that say nothing.
+        The share of positive rows: the precision of uninformative scores.
     predicted : ndarray of shape (m + 1,)
         How many rows are scored at least as high; effective numbers, with weights.
     level : float
-        How sure the intervals are.
+        Confidence level of the intervals.
     """
 
     precision: Array
@@ -149,7 +149,7 @@ def roc_curve(
     Returns
     -------
     RocCurve
-        Plain data with `area` and `plot()`; `fpr, tpr, thresholds = roc_curve(…)` works, too.
+        Plain data with `area` and `plot()`; `fpr, tpr, thresholds = roc_curve(…)` works as well.
 
     Examples
     --------
@@ -270,5 +270,5 @@ def average_precision(
 
 
 def _drawn(points: int) -> Array:
-    """Which of so many points of a curve are drawn: both ends, and others between."""
+    """Which points of a curve are drawn: both ends, and others between."""
     return np.unique(np.linspace(0, points - 1, MOST_DRAWN).astype(int))

@@ -1,6 +1,6 @@
-"""Numbers that are no shares, with intervals: ratios of means, and smooth functions of the rows.
+"""Numbers other than shares, with intervals: ratios of means, and smooth functions of the rows.
 
-A metric says what each row contributes; here that becomes a value, a standard error and an
+A metric defines what each row contributes; here that becomes a value, a standard error and an
 interval. Ratios of means (a mean loss, R²) use the bootstrap of Student's t, which keeps its level
 with few and skewed rows, where percentiles of plain resamples are too narrow by far.
 """
@@ -18,7 +18,7 @@ from .intervals import Rows, Score, check_level, share
 
 Array = np.ndarray
 
-# With more rows than this, resamples tell nothing that Student's t does not.
+# With more rows than this, resamples add nothing to Student's t.
 MANY = 1000
 RESAMPLES = 1999
 
@@ -65,7 +65,7 @@ class Smooth:
 
     @property
     def is_known_exactly(self) -> bool:
-        """Whether no row pulls, so that nothing tells how much the number would vary."""
+        """Whether no row pulls, so that nothing shows how much the number would vary."""
         return not self.standard_error > 1e-12 * max(abs(self.value), np.finfo(float).tiny)
 
     def minus(self, other: Smooth) -> Smooth:
@@ -246,14 +246,14 @@ class Ratio:
         with np.errstate(divide="ignore", invalid="ignore"):
             value = sums[:, 0] / sums[:, 1]
             squares = sums[:, 2] - 2 * value * sums[:, 3] + value**2 * sums[:, 4]
-            # What rounding leaves of a resample of one row is no spread.
+            # What rounding leaves of a resample of one row is not a spread.
             squares = np.where(squares > 1e-13 * sums[:, 2], squares, 0.0)
             error = np.sqrt(squares * n / (n - 1)) / sums[:, 1]
             if self.bounds[0] == 0.0:
                 pivots = (np.log(value) - np.log(self.value)) / (error / value)
             else:
                 pivots = (value - self.value) / error
-        # Resamples without a denominator say that anything is possible below.
+        # Resamples without a denominator mean that anything is possible below.
         return np.where(np.isnan(pivots), np.where(value == self.value, 0.0, -np.inf), pivots)
 
 
@@ -268,5 +268,5 @@ def _student(level: float, size: float) -> float:
 
 
 def _freedom(size: float) -> float:
-    """Degrees of freedom left of so many rows; never so few that there is no quantile."""
+    """Degrees of freedom of this many rows; never so few that there is no quantile."""
     return max(size - 1, 0.1)

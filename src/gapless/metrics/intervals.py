@@ -1,6 +1,6 @@
 """Score, a number measured on some rows with its confidence interval; exact intervals of shares.
 
-Everything here is arrays in, numbers out; the metrics say what is counted.
+Everything here is arrays in, numbers out; the metrics decide what is counted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Score:
     method : str
         How the interval was found, in words.
     n : float
-        How many rows the number rests on; with weights that are no counts, the effective number.
+        How many rows the number rests on; with weights that are not counts, the effective number.
     """
 
     name: str
@@ -82,7 +82,7 @@ def decimals(low: float, high: float, value: float) -> int:
 
 
 def written(x: float, digits: int) -> str:
-    """A number with so many decimals; with three digits if it is huge, or they would be many."""
+    """A number with this many decimals; with three digits if it or they would be too long."""
     is_plain = digits <= MOST_DECIMALS and abs(x) < LARGEST_PLAIN
     return f"{x:.{digits}f}" if is_plain else f"{x:.3g}"
 
@@ -92,7 +92,7 @@ def count(n: float) -> str:
     return f"{n:.0f}" if n == math.floor(n) else f"{n:.1f}"
 
 
-# What the docstrings of most metrics describe alike.
+# Shared by the docstrings of most metrics.
 MEASURED = """
 sample_weight : array-like of shape (n,)
     How much each row counts. Whole numbers are counts: 2 is the row twice. With other weights,
@@ -117,7 +117,7 @@ class Rows:
     """How often each row was seen, and how much it counts each time.
 
     Weights that are whole numbers are counts: weight 2 is the row twice, as everywhere in gapless.
-    Others say how much a row that was seen once counts.
+    Other weights are how much a row that was seen once counts.
     """
 
     repeats: Array
@@ -151,7 +151,7 @@ class Rows:
 
     @cached_property
     def size(self) -> float:
-        """So many rows of equal weight would say as much: (Σ w)²/Σ w² (Kish 1965)."""
+        """The number of equally weighted rows that know as much: (Σ w)²/Σ w² (Kish 1965)."""
         if not self.total > 0:
             return 0.0
         # Relative to the largest, so that no square overflows or vanishes.
@@ -182,7 +182,7 @@ def share(
 
 
 def _clopper_pearson(hits: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Shares for which so few, or so many, hits would be rarer than (1 − level)/2."""
+    """Shares for which as few, or as many, hits would be rarer than (1 − level)/2."""
     tail = (1 - level) / 2
     low = betaincinv(np.where(hits > 0, hits, 1.0), n - hits + 1, tail)
     high = betaincinv(hits + 1, np.where(hits < n, n - hits, 1.0), 1 - tail)

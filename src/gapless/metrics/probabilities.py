@@ -24,7 +24,7 @@ from .intervals import MEASURED, Rows, Score, check_level, share
 
 Array = np.ndarray
 
-# What the docstrings here describe alike.
+# Shared by the docstrings of several functions.
 FORECASTS = """
 y_true : array-like of shape (n,)
     True classes.
@@ -207,7 +207,7 @@ HALVINGS = 25
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
-    """What was said and what happened, for rows with similar probabilities.
+    """Predicted probabilities and observed shares, for rows with similar probabilities.
 
     Attributes
     ----------
@@ -216,15 +216,15 @@ class ReliabilityCurve:
     low, high : ndarray of shape (m,)
         Ends of the exact interval of what happened; each holds for its bin alone.
     sizes : ndarray of shape (m,)
-        How many rows are in each bin; effective numbers, with weights that are no counts.
+        How many rows are in each bin; with weights that are not counts, effective numbers.
     edges : ndarray of shape (m + 1,)
         Where the bins begin and end.
     ece : Score
         The expected calibration error: the mean of |happened − said| over rows.
     level : float
-        How sure the intervals are.
+        Confidence level of the intervals.
     of : str
-        Whose probabilities these are.
+        Which class the probabilities are of.
     """
 
     said: Array
@@ -250,7 +250,7 @@ class ReliabilityCurve:
 
     @described(AXES)
     def plot(self, *, axes=None):
-        """Draw what happened against what was said, with intervals; returns the axes."""
+        """Draw observed shares against probabilities, with intervals; returns the axes."""
         plots = pictures()
         return plots.reliability(
             self.said,
@@ -276,13 +276,13 @@ def reliability_curve(
     sample_weight: Any = None,
     level: float = 0.95,
 ) -> ReliabilityCurve:
-    """Compare probabilities with what happened, in bins of similar ones.
+    """Compare predicted probabilities with what happened, in bins of similar ones.
 
     Parameters
     ----------
     y_proba : array-like of shape (n,) or (n, K)
-        Probabilities of the positive class, or of all classes in sorted order. Of more than two
-        classes those of the most probable one are looked at, which should come true.
+        Probabilities of the positive class, or of all classes in sorted order. With more than two
+        classes, only the probability of the most probable one is looked at.
     n_bins : int, default=10
         How many bins; empty ones are left out.
     strategy : {"uniform", "quantile"}, default="uniform"
@@ -297,7 +297,7 @@ def reliability_curve(
     Notes
     -----
     With few rows the error is above 0 even if all probabilities are right, since shares vary. The
-    interval of `ece` takes that off: where it begins at 0, no fault is shown.
+    interval of `ece` allows for that: where it begins at 0, the data show no fault.
 
     References
     ----------
@@ -336,7 +336,7 @@ def reliability_curve(
 
 
 def _claims(data: Forecasts) -> tuple[Array, Array, str]:
-    """The probability that is looked at in each row, whether it came true, and whose it is."""
+    """The probability that is looked at in each row, whether it came true, and of which class."""
     if len(data.classes) == 2:
         return data.probabilities[:, 1], (data.true == 1).astype(float), f"{data.classes[1]}"
     chosen = np.argmax(data.probabilities, axis=1)
@@ -373,7 +373,7 @@ def _calibration_error(
     noise = spread * np.random.default_rng(0).normal(size=(RESAMPLES, len(sizes)))
 
     def share_below(factor: float) -> float:
-        """How often the sum is below that seen, if errors are so many times those seen."""
+        """How often the sum is below the one seen, if errors are `factor` times those seen."""
         return float(np.mean(np.abs(factor * gaps + noise) @ parts < value))
 
     upper = (1 + level) / 2

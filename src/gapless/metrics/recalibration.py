@@ -1,4 +1,4 @@
-"""Probabilities that mean what they say, from predictions for rows that the model had not seen.
+"""Probabilities that can be trusted, from predictions for rows that the model had not seen.
 
 A model of gapless predicts its own rows without them (leave-one-out, out of bag, folds), as its
 `generalization_` does; others are fitted again to five folds. A map from scores to probabilities is
@@ -53,7 +53,7 @@ from ..unseen import (
 
 Array = np.ndarray
 
-# When a line is fitted well enough, by what a step would gain for each row.
+# When a line is fitted well enough: when a step would gain less than this for each row.
 NEWTON_STEPS, ENOUGH = 100, 1e-18
 
 
@@ -73,7 +73,7 @@ class Sigmoid:
         slope, shift = _likeliest_line(scores / size, target, weights)
         if slope > 0:
             return cls(slope / size, shift)
-        # Scores that point the wrong way say nothing: everyone has the share of the class.
+        # Scores that point the wrong way are ignored: every row gets the share of the class.
         return cls(0.0, float(logit(np.average(target, weights=weights))))
 
     def __call__(self, scores: Array) -> Array:
@@ -84,7 +84,7 @@ class Sigmoid:
 def _likeliest_line(x: Array, target: Array, weights: Array) -> tuple[float, float]:
     """(a, b) of least Σ weight·(log(1 + exp(ax + b)) − target·(ax + b)), by Newton's method.
 
-    No target is 0 or 1, so that there is a minimiser; halved steps find it from anywhere.
+    No target is 0 or 1, so a minimiser exists; halved steps find it from anywhere.
     """
     A = np.column_stack([x, np.ones(len(x))])
     # Scores that are all equal leave the slope open: a hair of a penalty makes it 0.
@@ -149,7 +149,7 @@ def mapped(maps: list[Any], scores: Array) -> Array:
     return p / p.sum(axis=1, keepdims=True)
 
 
-# Probabilities nearer to 0 or 1 than this say no more than that.
+# Probabilities nearer to 0 or 1 than this count as this.
 LEAST = 1e-6
 TOO_FEW = (
     "no class has two distinct rows, one to learn from and one to hold out; add rows of each class."
@@ -270,13 +270,13 @@ def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
 
 
 def _fit_again(model: Any, X: Any, y: Array, rows: Array, weights: Array) -> Any:
-    """A copy of the model, of some distinct rows: with weights, or with repeats in their place."""
+    """A copy of the model, fitted to some distinct rows with weights, or repeats in their place."""
     other = clone(model)
     if np.all(weights == 1):
         return other.fit(_safe_indexing(X, rows), y[rows])
     # Repeats reach all steps of a pipeline, its weights the last alone.
-    is_told = weight_argument(model) == "sample_weight"
-    if not is_told and np.all(weights == np.floor(weights)):
+    takes_weights = weight_argument(model) == "sample_weight"
+    if not takes_weights and np.all(weights == np.floor(weights)):
         repeated = np.repeat(rows, weights.astype(int))
         return other.fit(_safe_indexing(X, repeated), y[repeated])
     return other.fit(_safe_indexing(X, rows), y[rows], **weight_options(model, weights))

@@ -13,7 +13,7 @@ from .intervals import MEASURED, Score
 
 Array = np.ndarray
 
-# What the docstrings here describe alike.
+# Shared by the docstrings of several functions.
 NUMBERS = """
 y_true, y_pred : array-like of shape (n,) or (n, outputs)
     True and predicted numbers; the result for several outputs is the mean over them.
@@ -117,7 +117,7 @@ def unexplained(data: Numbers) -> Ratio | Smooth:
     """1 − R²: a ratio, or of several outputs the mean of one for each."""
     means = data.rows.mass @ data.true / data.rows.total
     errors, spreads = (data.true - data.predicted) ** 2, (data.true - means) ** 2
-    # Rounding of the mean is no spread.
+    # Rounding of the mean is not a spread.
     spreads = spreads * (np.ptp(data.true, axis=0) > 0)
     parts = [_ratio(e, s, data) for e, s in zip(errors.T, spreads.T)]
     if len(parts) == 1:

@@ -1,7 +1,8 @@
 """What all Bayes classifiers share: fit = read → count → certify → attributes.
 
-A subclass says what it learns from rows (`_learn`), the joint log-probability of rows and classes
-(`_joint`), the same without each row (`_without_each`), and what its parameters cost (`_costs`).
+A subclass defines what it learns from rows (`_learn`), the joint log-probability of rows and
+classes (`_joint`), the same without each row (`_without_each`), and what its parameters cost
+(`_costs`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .held_out import BayesFit, normalised
 
 Array = np.ndarray
 
-# What the docstrings of several classes and methods describe alike.
+# Shared by the docstrings of several classes and methods.
 LEARNED = """
 classes_ : ndarray of shape (n_classes,)
     The classes, sorted.
@@ -111,14 +112,14 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         """Say what is wrong with the data of a fit that is done."""
 
     def _is_unknown(self, rows: Array, weights: Array) -> Array:
-        """Which classes cannot be learned from so many rows of so much weight."""
+        """Which classes cannot be learned, given the number and the weight of their rows."""
         return rows == 0
 
     def _warn_of_unseen(self, X: Any) -> None:
-        """Say what in rows to predict the fit has not seen, where that is told apart."""
+        """Warn of values in rows to predict that the fit has not seen."""
 
     def _smoothed(self, step: int) -> tuple[str, Any] | None:
-        """A copy with more smoothing by so many steps, or less, and its name; None for none."""
+        """A copy smoothed this many steps more (or less), and its name; None if there is none."""
         return None
 
     # ---- fitting ---------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Classes; of equally probable ones the first.
+            Classes; among equally probable ones the first.
         """
         best = np.argmax(self._scores(X), axis=1)
         return self.classes_[best]
@@ -212,8 +213,8 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         Returns
         -------
         log_p : ndarray of shape (n_samples, n_classes)
-            log p(y | x), in the order of `classes_`. Of a row that no class can explain, all
-            classes are alike.
+            log p(y | x), in the order of `classes_`. For a row that no class can explain, all
+            classes are equally probable.
         """
         return normalised(self._scores(X))
 
@@ -277,17 +278,18 @@ class NaiveBayesClassifier(BayesClassifier):
     @_fit_context(prefer_skip_nested_validation=True)
     @described(TRAINING)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from some more rows; parts one after the other are the same as all rows at once.
+        """Learn from more rows; the model of all parts is the same as that of all rows at once.
 
         Parameters
         ----------
         classes : array-like of shape (n_classes,), default=None
-            All classes that there will be; needed in the first call.
+            All classes, including those of later parts; needed in the first call.
 
         Returns
         -------
         self : object
-            The fitted estimator. It has no reference to its data: `gapless.generalize` takes them.
+            The fitted estimator. It keeps no reference to its data: pass them to
+            `gapless.generalize`.
         """
         data = self._read_part(X, y, classes, sample_weight)
         self._keep(data, self._learn_more(data), is_whole=False)

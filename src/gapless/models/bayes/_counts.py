@@ -42,14 +42,14 @@ alpha_ : float
 search_ : Search
     What was tried, with alpha="loo"; `search_.plot()` draws it.
 """
-# Smaller pseudo-counts are raised to this unless they are asked for by force_alpha.
+# Smaller pseudo-counts are raised to this, unless force_alpha keeps them.
 SMALLEST_ALPHA = 1e-10
 
 
 class CountBayes(NaiveBayesClassifier):
     """Base of naive Bayes classifiers whose features are counts, yes or no, or categories.
 
-    A subclass says what it counts (`_count`), how two counts are added (`_merged`), and what
+    A subclass defines what it counts (`_count`), how two counts are added (`_merged`), and what
     follows from counts (`_smooth`).
     """
 
@@ -210,7 +210,7 @@ class CountBayes(NaiveBayesClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._is_positive
-        # Of random numbers, which are no counts, little can be learned.
+        # Little can be learned from random numbers, which are not counts.
         tags.classifier_tags.poor_score = True
         return tags
 

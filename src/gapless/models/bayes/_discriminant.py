@@ -75,7 +75,7 @@ class Discriminant(BayesClassifier):
             )
 
     def _priors(self, classes: int) -> Priors:
-        """The priors as they are asked for, summing to 1."""
+        """The priors that the parameters define, summing to 1."""
         if self.priors is not None and np.any(np.asarray(self.priors, dtype=float) < 0):
             raise ValueError(f"priors must be non-negative, got {list(self.priors)}.")
         found = Priors.read(self.priors, classes, is_fitted=True, is_smoothed=False)
@@ -100,12 +100,12 @@ class Discriminant(BayesClassifier):
 
     @described(ROWS)
     def decision_function(self, X):
-        """Log probabilities of the classes, up to a number that is the same for all of a row.
+        """Log probabilities of the classes, up to a constant for each row.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Of two classes the difference, positive for the second.
+            For two classes the difference, positive for the second.
         """
         z = self._scores(X)
         return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
@@ -135,8 +135,8 @@ def covariance_of(X: Array, weights: Array, shrinkage: Any = None, estimator: An
     weights : ndarray of shape (n,)
         Their weights.
     shrinkage : float, "auto" or None, default=None
-        The part of the mean variance that replaces so much of the covariance; "auto" finds it by
-        Ledoit and Wolf for columns of variance 1.
+        The part of the covariance that is replaced by the mean variance; "auto" finds it by Ledoit
+        and Wolf for columns of variance 1.
     estimator : object or None, default=None
         With `fit` and `covariance_`, used instead.
     """

@@ -32,13 +32,13 @@ class BernoulliNB(CountBayes):
     """Naive Bayes for features that are present or absent.
 
     p(x, y = c) = π_c Πⱼ p_cj^xⱼ (1 − p_cj)^(1 − xⱼ)  with  p_cj = (N_cj + α)/(N_c + 2α),  where
-    N_cj is the number of rows of class c that have feature j. A feature that is not there speaks,
-    too, unlike in `MultinomialNB`.
+    N_cj is the number of rows of class c that have feature j. Absent features count as well, unlike
+    in `MultinomialNB`.
 
     Parameters
     ----------
     binarize : float or None, default=0.0
-        Larger values are there; None takes X as it is, 0 or 1.
+        Larger values mean that a feature is present; None takes X as it is, 0 or 1.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ from .counting import left_over, log_costs, log_ratio, sum_of_tables
 
 Array = np.ndarray
 
-# No column has so many categories.
+# No column has more categories.
 MOST = 10_000_000
 
 
@@ -50,8 +50,9 @@ class CategoricalNB(CountBayes):
 
     Notes
     -----
-    A category beyond those of the fit says nothing about the class: its column is left out for that
-    row, and a warning counts such values. Names of categories, in tables, are for `NaiveBayes`.
+    A category that the fit has not seen carries no information about the class: its column is left
+    out for that row, and a warning counts such values. `NaiveBayes` takes tables with names of
+    categories.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def log_positive(values: Array) -> Array:
 
 
 def log_ratio(part: Array, whole: Array, *, overwrite: bool = False) -> Array:
-    """log(part/whole), −∞ where the part is 0, even where the whole is 0, too.
+    """log(part/whole), −∞ where the part is 0, even if the whole is 0 as well.
 
     With `overwrite` the result may take the memory of the part.
     """
@@ -57,7 +57,7 @@ def log_ratio(part: Array, whole: Array, *, overwrite: bool = False) -> Array:
 
 
 def left_over(counts: Array, taken: Array) -> Array:
-    """counts − taken, and 0 where that is nothing but rounding."""
+    """counts − taken, and 0 where that is only rounding."""
     left = counts - taken
     return np.where(left > 1e-12 * counts, left, 0.0)
 
@@ -119,7 +119,7 @@ class Priors:
             return np.log(self.shares(count))
 
     def log_without(self, count: Array, own: Array) -> Array:
-        """Log priors (n, classes) without what `own` (n, classes) says of the weight of each class.
+        """Log priors (n, classes) after taking the weights `own` (n, classes) from the classes.
 
         A class of which nothing is left has −∞, whatever its prior: it would not be known.
         """
@@ -143,7 +143,7 @@ def log_costs(weights: Array, stored: Array, best: Array) -> tuple[float, float]
     """What stored log probabilities cost, Σ W eˡ − w l, W being the sums of w along the last axis.
 
     The second result is the least that any have: Σ w − w l, by Gibbs, with `best` = log(w/W) alone.
-    What does not sum to 1 costs more, too.
+    Probabilities that do not sum to 1 also cost more.
     """
     totals = weights.sum(axis=-1)
     with np.errstate(over="ignore"):
@@ -175,7 +175,7 @@ def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
 
 
 def sum_of_tables(one: Array, other: Array) -> Array:
-    """The sum of two tables of counts, of which one may have more categories."""
+    """The sum of two tables of counts; one may have more categories."""
     out = np.zeros((len(one), max(one.shape[1], other.shape[1])))
     out[:, : one.shape[1]] += one
     out[:, : other.shape[1]] += other

@@ -46,7 +46,7 @@ SAVED = "−cost"
 class BayesDecision(Remembering, AroundClassifier):
     """Decisions of least expected cost, from the probabilities of any classifier.
 
-    h(x) = argmin_j Σ_i P(class i | x) · cost(i, j), over all classes j, and at a price no decision.
+    h(x) = argmin_j Σ_i P(class i | x) · cost(i, j)  over all classes j, and abstaining.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class BayesDecision(Remembering, AroundClassifier):
         to costs, may have more classes than the rows. None costs 1 for each error, which gives the
         most probable class.
     abstain_cost : float, default=None
-        What it costs to leave a row to somebody else. None allows no such thing.
+        The cost of leaving a row to somebody else. None does not allow it.
     abstain_label : label, default=None
-        What `predict` says for these rows; None is −1, or "abstain" where classes are text.
+        What `predict` returns for these rows; None is −1, or "abstain" where classes are text.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class BayesDecision(Remembering, AroundClassifier):
 
     Notes
     -----
-    The decision is as good as the probabilities: `gapless.metrics.reliability_curve` tells whether
-    they mean what they say, and `gapless.metrics.recalibrate` mends them. With costs of abstaining
-    above the cost of every decision, nothing is left undecided. Costs that differ from row to row
-    are given to `predict`; see there. A text that writes λ_ij for the cost of deciding i where j is
-    true has the transpose of `cost_matrix`.
+    A decision is as good as the probabilities: `gapless.metrics.reliability_curve` shows whether
+    they can be trusted, and `gapless.metrics.recalibrate` improves them. If abstaining costs more
+    than every decision, nothing is left undecided. Costs that differ from row to row are passed to
+    `predict`. A textbook that writes λ_ij for the cost of deciding i where j is true has the
+    transpose of `cost_matrix`.
 
     References
     ----------
@@ -244,7 +244,7 @@ class BayesDecision(Remembering, AroundClassifier):
 
     @property
     def certificate_(self) -> Certificate:  # type: ignore[override]
-        """How far the classifier is at most from the best one; only those of gapless have it."""
+        """How far the classifier is at most from the best one; for classifiers of gapless."""
         return self.estimator_.certificate_
 
     @cached_property

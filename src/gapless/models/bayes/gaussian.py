@@ -22,7 +22,7 @@ from .moments import (
     log_densities,
 )
 
-# Where smoothing begins that is 0.
+# Where smoothing starts from 0.
 LEAST_SMOOTHING = 1e-9
 
 
@@ -31,8 +31,8 @@ class GaussianNB(NaiveBayesClassifier):
     """Naive Bayes for numbers: in each class every column has its own Gaussian density.
 
     p(x, y = c) = π_c Πⱼ N(xⱼ; μ_cj, σ²_cj),  with the means and variances of the rows of class c.
-    To each variance ε is added, `var_smoothing` times the largest variance of all columns. These
-    maximise the likelihood of rows to which noise of variance ε is added, on the average.
+    ε, `var_smoothing` times the largest variance of all columns, is added to each variance. These
+    parameters maximise the mean likelihood of rows with added noise of variance ε.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class GaussianNB(NaiveBayesClassifier):
     Notes
     -----
     Two passes over X to fit, and O(d) for each row and class to predict. Parts by `partial_fit`
-    give the model of all rows, ε included. For missing values and categories see `NaiveBayes`.
+    give the model of all rows, including ε. For missing values and categories see `NaiveBayes`.
 
     Examples
     --------

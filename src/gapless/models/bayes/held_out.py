@@ -39,7 +39,7 @@ Array = np.ndarray
 
 # What stands for the logarithm of 0 in scores, which must be finite to be judged.
 LOWEST = -1e300
-# Entries times classes, beyond which a sample of the rows is left out: a few seconds for densities.
+# Entries times classes beyond which only a sample of rows is left out: a few seconds for densities.
 DEAR_WORK = 5e7
 
 
@@ -56,7 +56,7 @@ class BayesFit(Refittable):
 
     has_classes = True
     ignores_shifts = True
-    # Probabilities of independent features are too sure of themselves, which is no over-fitting.
+    # Probabilities that assume independent features are overconfident, which is not over-fitting.
     has_probabilities = False
     is_limited = True
 
@@ -85,7 +85,7 @@ class BayesFit(Refittable):
         return self.design.density * self.design.n * self.design.d * self.outputs
 
     @cached_property
-    def asked(self) -> Array:
+    def tested(self) -> Array:
         """The rows that are left out: all, or those of a sample of many units."""
         counted = np.flatnonzero(self.is_counted)
         if self.work <= DEAR_WORK:
@@ -122,11 +122,11 @@ class BayesFit(Refittable):
 
     @cached_property
     def predictions(self) -> Array:
-        """Its scores of its own rows, (n, classes); NaN for those that are not asked for."""
-        return self._spread(self.model(self.design.rows(self.asked)))
+        """Its scores for its own rows, (n, classes); NaN for those that are not tested."""
+        return self._spread(self.model(self.design.rows(self.tested)))
 
     def fit_to(self, rows):
-        """The same of some rows; classes that are not among them are never predicted."""
+        """The same for some rows; classes that are not among them are never predicted."""
         rows = rows[self.weights[rows] > 0]
         y, K = self.data.y[rows], self.outputs
         is_absent = self.estimator._is_unknown(
@@ -147,24 +147,24 @@ class BayesFit(Refittable):
         return predict
 
     def held_out(self, groups):
-        """Each x by the counts less those of all its rows; NaN for rows that are not asked for."""
+        """Each x by the counts minus those of all its rows; NaN for rows that are not tested."""
         if groups is not None:
             raise NotAvailable("leaving groups out takes refits")
-        asked = self.asked
-        _, first, unit = np.unique(self.units[asked], return_index=True, return_inverse=True)
+        tested = self.tested
+        _, first, unit = np.unique(self.units[tested], return_index=True, return_inverse=True)
         own = np.zeros((len(first), self.outputs))
-        np.add.at(own, (unit, self.targets[asked]), self.weights[asked])
-        found = self.estimator._without_each(self.design.X[asked[first]], own, self.data)
+        np.add.at(own, (unit, self.targets[tested]), self.weights[tested])
+        found = self.estimator._without_each(self.design.X[tested[first]], own, self.data)
         return self._spread(bounded(found)[unit])
 
-    def _spread(self, of_asked: Array) -> Array:
-        """Scores of the rows that were asked for among all, NaN for the others."""
+    def _spread(self, of_tested: Array) -> Array:
+        """Scores of the tested rows among all, NaN for the others."""
         z = np.full((len(self.y), self.outputs), np.nan)
-        z[self.asked] = of_asked
+        z[self.tested] = of_tested
         return z
 
     def without_each(self, rows):
-        """Not known in a form that is cheaper than folds."""
+        """There is no formula that is cheaper than folds."""
         raise NotAvailable("leaving a row out takes refits, so folds are used")
 
     def of(self, estimator: Any) -> BayesFit:
@@ -223,13 +223,13 @@ def only(data: Training, rows: Array) -> Training:
     )
 
 
-# What decides: minus the log loss, or the accuracy where scores are no logarithms of probabilities.
+# What decides: minus the log loss, or the accuracy where scores are not log probabilities.
 LOG_LOSS, ACCURACY = "neg_log_loss", "accuracy"
-# The first values, the largest first. A search goes on beyond them, up to so far, where the last
-# decade has brought more than this part of a standard error.
+# The first values, the largest first. A search continues beyond them, up to these limits, where the
+# last decade has gained more than this part of a standard error.
 FIRST, LARGEST, SMALLEST, GAIN = (1.0, 0.1, 0.01), 1e3, 1e-6, 0.1
-# Entries times classes of rows that are left out, a fifth of a second for each value; more rows are
-# a sample, but for so many that always are.
+# Entries times classes of the rows that are left out, a fifth of a second for each value; beyond
+# that, a sample of the rows is.
 MOST_WORK = 1e7
 
 
@@ -250,7 +250,7 @@ def choose_alpha(model: Any, data: Any) -> Choice:
     Raises
     ------
     TimeLimit, KeyboardInterrupt
-        There is no model yet that could be kept.
+        There is no model to keep yet.
     """
     held = _HeldOut(model, data)
     for alpha in _wanted(held):
@@ -293,7 +293,7 @@ class _HeldOut:
                 f"{len(data.y)}: no class has two distinct rows, so none can be left out; give a "
                 "number."
             )
-        self.fit.asked = self.rows
+        self.fit.tested = self.rows
         self.units = Distinct.by(self.fit.units[self.rows], data.weights[self.rows])
         self.counts = model._count(only(data, np.flatnonzero(self.fit.is_counted)))
         self.by: dict[float, Array] = {}
@@ -312,7 +312,7 @@ class _HeldOut:
         return np.flatnonzero(is_drawn[fit.units])
 
     def _known(self, rows: Array) -> Array:
-        """Those whose class has other rows: of one that is gone nobody can know anything."""
+        """Those whose class has other rows: nothing can be known of a class that is gone."""
         weights, K = self.data.weights, len(self.data.classes)
         of_class = np.bincount(self.data.y, weights, K)
         _, place = np.unique(self.fit.units[rows], return_inverse=True)
@@ -322,11 +322,11 @@ class _HeldOut:
 
     @property
     def best(self) -> float:
-        """The value with the best score; of equal ones that nearest to Laplace's rule."""
+        """The value with the best score; among equal ones the nearest to Laplace's rule."""
         return max(self.means, key=lambda alpha: (self.means[alpha], -abs(np.log10(alpha))))
 
     def add(self, alpha: float) -> None:
-        """Leave out the rows of each unit, with so much added to all counts."""
+        """Leave out the rows of each unit, with alpha added to all counts."""
         model = self.model._at(alpha=alpha)
         vars(model).update(
             model._from(self.counts, self.data),

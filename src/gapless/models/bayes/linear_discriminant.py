@@ -47,7 +47,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Parameters
     ----------
     solver : {"svd", "lsqr", "eigen"}, default="svd"
-        "svd" works on the rows, "lsqr" solves with the covariance, "eigen" has the directions of
+        "svd" works on the rows, "lsqr" solves with the covariance, "eigen" finds the directions of
         `transform` from both covariances; the last two take `shrinkage` and `covariance_estimator`.
     n_components : int, default=None
         Directions that `transform` keeps, at most min(n_classes − 1, n_features).
@@ -59,7 +59,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
-        Weights of the classes; of two classes their difference.
+        Weights of the classes; for two classes their difference.
     intercept_ : ndarray of shape (n_classes,) or (1,)
         Biases.
     covariance_ : ndarray of shape (n_features, n_features)
@@ -310,7 +310,7 @@ def _biases(means: Array, coef: Array, priors: Array) -> Array:
     return -0.5 * np.sum(means * coef, axis=1) + _log(priors)
 
 
-# Rows whose x belongs to several classes are done one by one, if there are no more of them.
+# Rows whose x occurs in several classes are left out one by one, up to this number of them.
 FEW = 200
 SINGULAR = "without a row the covariance may have no inverse"
 
@@ -332,7 +332,7 @@ class Pooled:
     scale : ndarray of shape (d,)
         What columns are divided by.
     shrinkage : float
-        The part of the mean variance that replaces so much of S.
+        The part of S that is replaced by the mean variance.
     """
 
     moments: Moments
@@ -342,7 +342,7 @@ class Pooled:
 
     @classmethod
     def of(cls, data: Training, moments: Moments, shrinkage: float, tol: float) -> Pooled:
-        """Of training rows; NotAvailable where there is no inverse."""
+        """Of training rows; NotAvailable where the covariance has no inverse."""
         n, d = np.count_nonzero(data.weights), data.X.shape[1]
         if not shrinkage and n - np.count_nonzero(moments.count) < d:
             raise NotAvailable(SINGULAR)

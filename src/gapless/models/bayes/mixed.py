@@ -29,7 +29,7 @@ from .parts import Categories, Gaussians, Kernels, Words
 Array = np.ndarray
 
 GAUSSIAN, KERNEL = "gaussian", "kernel"
-# So many columns are named in a warning.
+# How many columns a warning names.
 NAMED = 3
 
 
@@ -57,23 +57,24 @@ class NaiveBayes(NaiveBayesClassifier):
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Columns of categories: those of a table that hold no numbers, and these.
     text_features : "auto", mask, indices, names or None, default="auto"
-        Columns of texts, whose words are counted. "auto" takes a column of strings for one if they
-        have three words or more on the average, and half of them are different.
+        Columns of texts, whose words are counted. "auto" takes a column of strings to be texts if
+        they have three words or more on average, and at least half of them differ.
 
     Attributes
     ----------
     columns_ : MixedColumns
         What each column is: `kinds`, and in `known` levels and words.
     parts_ : list
-        What was learned of numbers (`Gaussians` or `Kernels`), `Categories`, and the `Words` of
+        What was learned from numbers (`Gaussians` or `Kernels`), `Categories`, and the `Words` of
         each column of texts.
 
     Notes
     -----
-    A value that is missing, or a category that the fit has not seen, says nothing about the class:
-    its column is left out for that row, and a warning counts such categories. One pass over the
-    data to fit; parts by `partial_fit` give the model of all rows, the kinds of columns being those
-    of the first part. Kernel densities cost the product of training and new rows for each column.
+    A missing value, or a category that the fit has not seen, carries no information about the
+    class: its column is left out for that row, and a warning counts such categories. Fitting takes
+    one pass over the data; parts by `partial_fit` give the model of all rows, with the kinds of
+    columns that the first part has. Kernel densities cost the product of training and new rows for
+    each column.
 
     References
     ----------

@@ -18,8 +18,8 @@ from ..._ground.word_counts import count_words, in_columns
 Array = np.ndarray
 
 NUMBER, CATEGORY, TEXT = "number", "category", "text"
-# A column of strings is one of texts if they have so many words on the average, and if so many of
-# them are different.
+# A column of strings holds texts if they have at least this many words on average, and at least
+# this part of them is different.
 FEWEST_WORDS, FEWEST_DIFFERENT = 3.0, 0.5
 
 
@@ -115,7 +115,7 @@ class MixedColumns:
         return in_columns(counts, words, self.known[j])
 
     def with_more(self, X: Any, is_counted: Array) -> MixedColumns:
-        """Columns of the same kinds, with the levels and words of another part of the table, too.
+        """Columns of the same kinds, also with the levels and words of another part of the table.
 
         Parameters
         ----------
@@ -174,8 +174,8 @@ def _kinds(X: Any, is_counted: Array, categorical: Any, texts: Any) -> list[str]
         if is_text[j]:
             kinds.append(TEXT)
         elif is_category[j] or has_names:
-            told = is_auto and not is_category[j] and has_names
-            is_prose = told and _is_prose(series_of(X, j).values[is_counted])
+            is_open = is_auto and not is_category[j] and has_names
+            is_prose = is_open and _is_prose(series_of(X, j).values[is_counted])
             kinds.append(TEXT if is_prose else CATEGORY)
         else:
             kinds.append(NUMBER)

@@ -17,7 +17,7 @@ from .counting import left_over
 
 Array = np.ndarray
 
-# Where less than this part of the squares is left, rounding has a share of it that can be seen.
+# Where less than this part of the squares is left, rounding has a visible share of it.
 LOST = 1e-4
 
 
@@ -46,7 +46,7 @@ class Moments:
 
     @classmethod
     def of(cls, X: Array, y: Array, weights: Array, classes: int, *, has_missing=False) -> Moments:
-        """Two passes over the rows of a dense X; with `has_missing` NaN is no value."""
+        """Two passes over the rows of a dense X; with `has_missing`, NaN is a missing value."""
         shape = (classes, X.shape[1])
         y = y.astype(np.int32, copy=False)
         sums, there = np.empty(shape), np.empty(shape) if has_missing else None
@@ -116,11 +116,11 @@ class Sample:
         They are those of class k, or of all classes, without each row of x (q, d), whose weights
         are `taken`, (q,).
         """
-        asked = np.flatnonzero(is_lost.any(axis=1))
-        if not len(asked):
+        lost = np.flatnonzero(is_lost.any(axis=1))
+        if not len(lost):
             return
         rows = np.flatnonzero((self.weights > 0) & ((self.y == k) if k is not None else True))
-        for i in asked:
+        for i in lost:
             check()
             columns = np.flatnonzero(is_lost[i])
             values = self.X[np.ix_(rows, columns)].astype(np.float64)

@@ -139,9 +139,9 @@ class ComplementNB(CountBayes):
     Parameters
     ----------
     fit_prior : bool, default=True
-        Whether `class_log_prior_` is counted; it is used where there is one class alone.
+        Whether `class_log_prior_` is estimated; it is used where there is only one class.
     class_prior : array-like of shape (n_classes,), default=None
-        Priors that are given, for the same use.
+        Fixed priors, for the same use.
     norm : bool, default=False
         Whether the weights of each class are divided by their sum (step 7 of the paper's table 4).
     smooth_prior : bool, default=False
@@ -158,8 +158,8 @@ class ComplementNB(CountBayes):
 
     Notes
     -----
-    Costs as `MultinomialNB`. The scores are no logarithms of probabilities, so neither are the
-    probabilities that are made from them; `predict` is what they are for.
+    Costs as much as `MultinomialNB`. The scores are not log probabilities, so the probabilities
+    made from them are not to be trusted; they serve `predict`.
 
     References
     ----------
@@ -183,7 +183,7 @@ class ComplementNB(CountBayes):
     }
     _is_positive = True
     _takes_any_order = True
-    # Its scores are no logarithms of probabilities.
+    # Its scores are not log probabilities.
     _tuned_by = ACCURACY
     _parameter_constraints: ClassVar[dict] = {
         **CountBayes._parameter_constraints,
@@ -250,7 +250,7 @@ class ComplementNB(CountBayes):
         if not self.norm:
             return *log_costs(raised, -self.feature_log_prob_, log), pseudo
         _, dual = log_costs(raised, log, log)
-        # What was divided by cannot be told from the result, whose distance is measured instead.
+        # The divisor cannot be found from the result, so the distance of that is measured.
         apart = np.square(self.feature_log_prob_ - self._weights(log))
         return dual + float(raised.sum() * apart.sum()), dual, pseudo
 

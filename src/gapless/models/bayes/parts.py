@@ -1,7 +1,7 @@
 """Parts of naive Bayes for mixed tables: densities of numbers, and counts of categories and words.
 
-A part is learned from rows (`of`), tells log p(x | y) of rows and classes (`log_likelihood`) and
-the same without each row of a sample (`without`), and what it costs beside the best one (`costs`).
+A part is learned from rows (`of`), computes log p(x | y) for rows and classes (`log_likelihood`),
+the same without each row of a sample (`without`), and its cost next to the best one's (`costs`).
 NaN is a missing value and adds nothing; where a class has no value in a column, its density is that
 of all classes together.
 """

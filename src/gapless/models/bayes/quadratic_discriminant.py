@@ -52,7 +52,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     rotations_ : list of ndarray of shape (n_features, n_axes)
         The axes of each class, in columns; of "svd" no more than the class has rows.
     scalings_ : list of ndarray of shape (n_features,)
-        The variances along them, and beyond the last axis the one across all of them.
+        The variances along them; beyond the last axis, the variance across all of them.
     singular_ : ndarray
         Classes whose covariance had no inverse.
 
@@ -285,7 +285,7 @@ def is_regular(variances: Array) -> Array:
 
 
 def _matrix(variances: Array, axes: Array) -> Array:
-    """The covariance (d, d) of d variances, of which those beyond the last axis are the same."""
+    """The covariance (d, d) of d variances; those beyond the last axis are all the same."""
     r = axes.shape[1]
     if r == len(variances):
         return (axes * variances) @ axes.T

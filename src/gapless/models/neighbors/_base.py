@@ -35,7 +35,7 @@ from .searches import Search, search_of
 
 Array = np.ndarray
 
-# What the docstrings of several classes and methods describe alike.
+# Shared by the docstrings of several classes and methods.
 SEARCHED = """
 algorithm : {"auto", "kd_tree", "ball_tree", "brute", "faiss"}
     All but "faiss" are exact and find the same neighbours. "auto" takes boxes for up to 15 columns
@@ -85,8 +85,8 @@ PRECOMPUTED, NAN_EUCLIDEAN = "precomputed", "nan_euclidean"
 # Parameters that the search is built with.
 OF_SEARCH = ("algorithm", "leaf_size", "metric", "metric_params", "p", "categorical_features")
 METRICS = set().union(*VALID_METRICS.values(), MIXED)
-# If half of the columns have together less than this part of the variance, they have no say.
-NO_SAY = 1e-4
+# If half of the columns together have less than this part of the variance, they have no influence.
+NO_INFLUENCE = 1e-4
 
 
 # The base of scikit-learn tells its functions, such as kneighbors_graph, what a model can do.
@@ -230,7 +230,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         return form
 
     def _check_form(self, form: Form) -> None:
-        """Refuse what no search can do; warn of what is no distance."""
+        """Refuse what no search can do; warn of what is not a distance."""
         is_tree = self.algorithm in ("kd_tree", "ball_tree")
         if form.name == "minkowski" and form.params["p"] < 1:
             if is_tree:
@@ -318,7 +318,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
 
     @property
     def _requested_neighbors(self) -> int:
-        """How many neighbours are asked for."""
+        """How many neighbours the parameters ask for."""
         return int(self.n_neighbors)
 
     @described(QUERIES)
@@ -343,7 +343,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         return (distances, rows) if return_distance else rows
 
     def _count(self, n_neighbors: Any, is_own: bool) -> int:
-        """How many neighbours, if there are so many."""
+        """How many neighbours, if there are enough rows."""
         k: Any = self.n_neighbors if n_neighbors is None else n_neighbors
         k = self._requested_neighbors if isinstance(k, str) else k
         if isinstance(k, bool) or not isinstance(k, Integral):
@@ -422,7 +422,7 @@ def _warn_of_scales(X: Array, names: Array | None, weights: Array | None, model:
     varying = np.flatnonzero(spread > (len(X) * np.finfo(X.dtype).eps * mean) ** 2)
     ordered = varying[np.argsort(spread[varying])]
     half = ordered[: len(ordered) // 2]
-    if not len(half) or spread[half].sum() > NO_SAY * spread.sum():
+    if not len(half) or spread[half].sum() > NO_INFLUENCE * spread.sum():
         return
     small, large = np.sqrt(spread[half[0]]), np.sqrt(spread[ordered[-1]])
     called = range(X.shape[1]) if names is None else names.tolist()

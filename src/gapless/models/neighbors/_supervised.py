@@ -28,7 +28,7 @@ from .votes import Voters
 
 Array = np.ndarray
 
-# What the docstrings of several classes and methods describe alike.
+# Shared by the docstrings of several classes and methods.
 VOTING = """
 n_neighbors : int or "loo"
     How many neighbours vote; "loo" chooses the number by exact leave-one-out, all at once.
@@ -66,7 +66,7 @@ sample_weight : array-like of shape (n_samples,)
 """
 
 LOO = "loo"
-# What is taken where time was up before any number of neighbours was judged.
+# The number of neighbours where time was up before any was judged.
 USUAL = 5
 NONE = Certificate(
     kind="none",
@@ -124,11 +124,11 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
     def _misfit(self) -> str | None:
         fault = super()._misfit()
         # What predictions look at, and a fit would have refused.
-        asked = {name: getattr(self, name) for name in ("n_neighbors", "ties", "weights")}
-        rules = {name: self._parameter_constraints[name] for name in asked}
-        validate_parameter_constraints(rules, asked, type(self).__name__)
+        given = {name: getattr(self, name) for name in ("n_neighbors", "ties", "weights")}
+        rules = {name: self._parameter_constraints[name] for name in given}
+        validate_parameter_constraints(rules, given, type(self).__name__)
         searched = np.arange(self._fit_X.shape[0]) if self._kept is None else self._kept
-        # Neighbours without a weight would have nothing to say.
+        # Neighbours without a weight would have no vote.
         has_say = self._weights is None or np.array_equal(searched, np.flatnonzero(self._weights))
         if fault is None and not has_say:
             fault = "_kept has rows without a weight, or lacks rows that have one"
@@ -254,7 +254,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
         return Voters(self._searching, weights, self.weights, self.ties)
 
     def _scores(self, X: Any) -> Array:
-        """What the neighbours of rows say, (n, ΣK): shares of the classes, or numbers."""
+        """What the neighbours of rows vote for, (n, ΣK): shares of the classes, or numbers."""
         check_is_fitted(self)
         k = self._enough(self._requested_neighbors, X is None)
         if X is None:
@@ -265,7 +265,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
         return self._from_votes(*found[1:], self._targets())
 
     def _enough(self, k: int, is_own: bool) -> int:
-        """The number of neighbours, if the rows, or all but one, have so much weight together."""
+        """The number of neighbours, if the rows, or all but one, weigh that much together."""
         weights = np.ones(self.n_samples_fit_) if self._weights is None else self._weights
         total, left = weights.sum(), weights.sum() - is_own * weights.max()
         # Parts of a weight add up to a whole number but for rounding.
@@ -286,7 +286,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
         return k
 
     def _from_votes(self, rows: Array, votes: Array, y: Array) -> Array:
-        """What neighbours say with their votes, (q, ΣK); y (n, outputs) are targets of all rows."""
+        """The outcome of votes, (q, ΣK), given the targets y (n, outputs) of all rows."""
         raise NotImplementedError
 
     def _targets(self) -> Array:

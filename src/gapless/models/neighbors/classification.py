@@ -27,8 +27,8 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
     ----------
     ties : {"first", "nearest"}, default="first"
         A tied vote goes to the first of the tied classes, or to that of the nearest neighbour. Of
-        rows that are as far as the last neighbour the first ones vote, or all share its vote, so
-        that the order of the rows does not matter.
+        the rows as far away as the last neighbour, the first ones vote, or all share its vote, so
+        that the order of rows does not matter.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
 
     @described(ROWS)
     def predict_with_confidence(self, X):
-        """Predict classes, and how sure the vote was.
+        """Predict classes, and the share of the vote that each won.
 
         Returns
         -------

@@ -30,7 +30,7 @@ OF_CORE = {
     "minkowski": _core.Metric.minkowski,
     "hamming": _core.Metric.hamming,
 }
-# Distances in which the columns with the largest numbers have the most to say.
+# Distances in which the columns with the largest numbers count most.
 OF_SCALE = ("euclidean", "manhattan", "chebyshev", "minkowski")
 
 
@@ -105,7 +105,7 @@ def form_of(metric: Any, p: float | None, params: dict[str, Any] | None, X: Any)
 
 
 def mixed_form(metric: str, numbers: int) -> Form:
-    """The distance of mixed rows, of which the first columns are numbers."""
+    """The distance of mixed rows, whose first columns are numbers."""
     return Form(metric, {}, _core.Distance(MIXED[metric], numbers=numbers))
 
 
@@ -172,7 +172,7 @@ class MixedRows:
             if len(values):
                 low[j] = values.min()
                 span = values.max() - low[j]
-                # A number that does not vary tells nothing.
+                # A number that does not vary carries no information.
                 factor[j] = 1 / span if span > 0 else 0.0
         mixed = cls(for_prediction(columns), low, factor)
         return mixed, mixed.scaled(F), names

@@ -1,4 +1,4 @@
-"""What neighbours say of rows that they have not seen: exactly, by not finding them.
+"""What neighbours predict for unseen rows: exactly, by not finding the rows themselves.
 
 So the number of neighbours is chosen by leave-one-out, all numbers at once: one search finds the
 most neighbours of each row that are not in its own unit, and the votes of the first k of them are
@@ -45,7 +45,7 @@ class NeighborsFit(Refittable):
         The number of neighbours, if another than the model's.
     """
 
-    # So many times as many neighbours with each step.
+    # By what factor the number of neighbours changes with each step.
     MORE = 3.0
 
     def __init__(self, estimator: Any, data: Any, k: int | None = None):
@@ -74,7 +74,7 @@ class NeighborsFit(Refittable):
 
     @property
     def outputs(self) -> int:
-        """How many numbers a row is told."""
+        """How many numbers are predicted for a row."""
         classes = self.data.outputs.classes
         return self.data.outputs.y.shape[1] if classes is None else sum(map(len, classes))
 
@@ -94,7 +94,7 @@ class NeighborsFit(Refittable):
         return len(self.weights) > LARGE_ROWS
 
     @cached_property
-    def asked(self) -> Array:
+    def tested(self) -> Array:
         """The rows that are looked at: all, or those of a sample of many units."""
         counted = np.flatnonzero(self.is_counted)
         if not self.is_large:
@@ -107,7 +107,7 @@ class NeighborsFit(Refittable):
     @cached_property
     def predictions(self) -> Array:
         """What the model predicts for its own rows, (n, ΣK); NaN for those not looked at."""
-        return self._spread(self.asked, self.model(self.design.rows(self.asked)))
+        return self._spread(self.tested, self.model(self.design.rows(self.tested)))
 
     def _spread(self, rows: Array, of_rows: Array) -> Array:
         out = np.full((len(self.weights), of_rows.shape[1]), np.nan)
@@ -117,7 +117,7 @@ class NeighborsFit(Refittable):
     @property
     def model(self):
         """All rows."""
-        return self._told_by(self.estimator._voters, np.flatnonzero(self.is_counted), self.k)
+        return self._predictor(self.estimator._voters, np.flatnonzero(self.is_counted), self.k)
 
     def fit_to(self, rows):
         """Some rows alone."""
@@ -128,10 +128,10 @@ class NeighborsFit(Refittable):
         weights = None if self.data.is_unit else self.data.outputs.weights[rows]
         voters = Voters(search, weights, self.estimator.weights, self.estimator.ties)
         total = len(rows) if weights is None else int(weights.sum())
-        return self._told_by(voters, rows, max(min(self.k, total), 1))
+        return self._predictor(voters, rows, max(min(self.k, total), 1))
 
-    def _told_by(self, voters: Voters, rows: Array, k: int):
-        """What these rows say, as a function of rows to predict."""
+    def _predictor(self, voters: Voters, rows: Array, k: int):
+        """What the votes of these rows predict, as a function of rows to predict."""
         y = self.data.outputs.y[rows]
 
         def predict(design: Design) -> Array:
@@ -144,7 +144,7 @@ class NeighborsFit(Refittable):
 
     def held_out(self, groups):
         """Exact: a row finds none of its own unit."""
-        rows, found = self.neighbors_without(self.asked, self.k, groups)
+        rows, found = self.neighbors_without(self.tested, self.k, groups)
         voters = self.estimator._voters
         votes = voters.weighed(*found)
         y = self.data.outputs.y[np.flatnonzero(self.is_counted)]
@@ -174,7 +174,7 @@ class NeighborsFit(Refittable):
 
     @property
     def plain_rows(self):
-        """The rows, where they are no distances."""
+        """The rows, unless they are distances."""
         return None if self.estimator._is_precomputed else self.design
 
     def simpler(self):
@@ -186,7 +186,7 @@ class NeighborsFit(Refittable):
         return [lambda step: self._with(self.MORE**-step)]
 
     def _with(self, factor: float) -> Version | None:
-        """So many times as many neighbours, as far as there are so many rows."""
+        """The same with `factor` times as many neighbours, as far as there are enough rows."""
         total = float(self.weights[self.is_counted].sum())
         of_unit = np.bincount(self.units[self.is_counted], self.weights[self.is_counted])
         most = max(int(total - of_unit.max()), 1)
@@ -268,23 +268,23 @@ class _Scores:
         _, found = self.fitted.neighbors_without(rows, int(self.ks[0]))
         y = self.fitted.data.outputs.y[rows]
         by, shown = np.empty((len(rows), len(self.ks))), np.empty((len(rows), len(self.ks)))
-        for at, told in enumerate(self._predictions_by_k(found)):
+        for at, predicted in enumerate(self._predictions_by_k(found)):
             if self.fitted.data.outputs.classes is not None:
-                by[:, at] = shown[:, at] = self._hits(told, y)
+                by[:, at] = shown[:, at] = self._hits(predicted, y)
             else:
-                squares = (told - y) ** 2
+                squares = (predicted - y) ** 2
                 by[:, at] = -np.mean(squares, axis=1)
                 shown[:, at] = 1 - np.mean(squares / self.spread, axis=1)
         self.parts.append((rows, by, shown))
 
-    def _hits(self, told: Array, y: Array) -> Array:
+    def _hits(self, predicted: Array, y: Array) -> Array:
         """Whether the classes of all outputs are right."""
-        shares = self.fitted.estimator._by_output(told)
+        shares = self.fitted.estimator._by_output(predicted)
         right = [np.argmax(part, axis=1) == of for part, of in zip(shares, y.T)]
         return np.all(right, axis=0)
 
     def _predictions_by_k(self, found: tuple[Array, Array, Array]):
-        """What the first k neighbours say, for each k, the largest first."""
+        """What the first k neighbours predict, for each k, the largest first."""
         distances, rows, _ = found
         estimator, fitted = self.fitted.estimator, self.fitted
         is_counted = np.flatnonzero(fitted.is_counted)

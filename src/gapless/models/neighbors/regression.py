@@ -24,8 +24,8 @@ class KNeighborsRegressor(RegressorMixin, SupervisedNeighbors):
     Parameters
     ----------
     ties : {"first", "nearest"}, default="first"
-        Of rows that are as far as the last neighbour the first ones count, or all share what it
-        counts, so that the order of the rows does not matter.
+        Of the rows as far away as the last neighbour, the first ones count, or all share what it
+        counts, so that the order of rows does not matter.
 
     Notes
     -----
@@ -59,7 +59,7 @@ class KNeighborsRegressor(RegressorMixin, SupervisedNeighbors):
 
     @described(ROWS)
     def predict(self, X, *, interval=None):
-        """Predict targets, with intervals where they are asked for.
+        """Predict targets, with intervals on request.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class KNeighborsRegressor(RegressorMixin, SupervisedNeighbors):
 
     @described(ROWS)
     def score(self, X, y, sample_weight=None):
-        """R², the part of the variance of the targets that is predicted.
+        """R², the part of the variance of the targets that is explained.
 
         Parameters
         ----------

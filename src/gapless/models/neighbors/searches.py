@@ -27,13 +27,13 @@ Lists = tuple[list[Array], list[Array]]
 MOST_IN_BOXES = 15
 # Rows below which looking at all of them is as fast as anything.
 FEW_ROWS = 200
-# Columns of the products with a projection, one of which is the length of the rest, of the
-# projection in all, and of rows that are worth it.
+# Columns of the products with a projection (one is the length of the rest), columns of the whole
+# projection, and columns from which on a projection is worthwhile.
 PROJECTED, WIDE, WORTH_PROJECTING = 48, 96, 128
-# A sample of rows shows along which directions they vary; so many steps of subspace iteration.
+# Rows in the sample that shows along which directions rows vary; steps of subspace iteration.
 SAMPLE, STEPS = 1000, 2
-# So many queries show how many rows a projection leaves, of which each entry takes as long as so
-# many of a product; if it leaves more than this part of a sample, they are not even asked.
+# Queries that show how many rows a projection leaves; how many entries of a product take as long as
+# one entry of those rows; and the part of a sample beyond which a projection is not even tried.
 PILOT, SLOWNESS, HOPELESS = 64, 30, 0.05
 # Neighbours of each node in the graph of an approximate search.
 LINKS = 32
@@ -62,7 +62,7 @@ class Search(Protocol):
 
 
 def search_of(X: Any, form: Form, algorithm: str, leaf_size: int = 30) -> Search:
-    """The search among rows X that suits them, or that was asked for."""
+    """The search among rows X that suits them, or the one requested."""
     if algorithm == "faiss":
         return FaissSearch(X, form)
     if form.distance is None:
@@ -173,7 +173,7 @@ class ProjectedSearch(CoreSearch):
         return super()._ask(Q[first:], rest, _part(own, slice(first, None)), labels)
 
     def _reconsider(self, measured: float) -> None:
-        """Take all columns if so many rows for each query are left by the projection."""
+        """Take all columns if the projection leaves too many rows for each query."""
         n, d = self.X.shape
         if PROJECTED * n + SLOWNESS * measured * d > n * d:
             self.is_projected = False
@@ -252,7 +252,7 @@ class ScikitSearch:
         if own is None:
             distances, rows = self.model.kneighbors(Q, min(k, self.rows))
             return _widened(distances, rows, k)
-        # So many more as could be hidden.
+        # As many more as could be hidden.
         most = min(k + int(np.bincount(labels).max()), self.rows)
         distances, rows = self.model.kneighbors(self._whole(Q), most)
         is_hidden = labels[rows] == own[:, None]

@@ -1,4 +1,4 @@
-"""Neighbours alone."""
+"""Nearest neighbours as such: the k nearest rows, and those within a radius."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NearestNeighbors(RadiusNeighborsMixin, NeighborsModel):
 
     Notes
     -----
-    Of equally near rows the first comes first. For n rows a query costs about log n in few
+    Equally near rows come in their own order. For n rows a query costs about log n in few
     dimensions. In many, it costs n products of 64 numbers when rows vary along few directions, and
     n products of all columns otherwise.
 
@@ -159,7 +159,7 @@ class NearestNeighbors(RadiusNeighborsMixin, NeighborsModel):
 def _reach(radius: Any, count: int) -> Array:
     """The radius of each query."""
     if radius is None:
-        raise ValueError("there is no radius; give one, e.g. radius_neighbors(X, radius=1.0).")
+        raise ValueError("radius is not set; pass one, e.g. radius_neighbors(X, radius=1.0).")
     reach = np.asarray(radius, dtype=np.float64)
     if reach.ndim and reach.shape != (count,):
         raise ValueError(

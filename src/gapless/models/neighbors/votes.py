@@ -1,4 +1,4 @@
-"""From the distances of neighbours to what each of them counts."""
+"""Votes: from the distances of neighbours to what each of them counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def weigh(distances: Array, weights: str | Callable | None) -> Array:
         return _by_function(distances, weights)
     is_here = distances == 0
     with np.errstate(divide="ignore", over="ignore"):
-        # Divided by the nearest, which is the same vote: 1/d² of tiny d is beyond all numbers.
+        # Divided by the nearest, which is the same vote: 1/d² of a tiny d would overflow.
         least = np.min(np.where(is_here, np.inf, distances), axis=1, keepdims=True, initial=np.inf)
         ratio = np.where(np.isfinite(distances), least / distances, 0.0)
     closeness = ratio if weights == "distance" else ratio**2
@@ -42,7 +42,7 @@ def _by_function(distances: Array, weights: Callable) -> Array:
             f"weights={weights!r} returned an array of shape {votes.shape} for distances of shape "
             f"{distances.shape}; it must return one number ≥ 0 for each distance."
         )
-    # Where there are fewer rows than were asked for, the distance is ∞.
+    # Where there are too few rows, the distance is ∞.
     is_there = np.isfinite(distances)
     is_wrong = is_there & ~(np.isfinite(votes) & (votes >= 0))
     if np.any(is_wrong):
@@ -106,7 +106,7 @@ class Voters:
         return distances, rows, self.weighed(distances, rows, counts)
 
     def weighed(self, distances: Array, rows: Array, counts: Array) -> Array:
-        """The votes of neighbours that count so much."""
+        """The votes of neighbours that count by `counts`."""
         # Farther rows count for nothing, and a function is not asked about them.
         width = int(np.max(np.sum(counts > 0, axis=1), initial=1))
         votes = np.zeros_like(counts)
@@ -186,8 +186,8 @@ def class_shares(rows: Array, votes: Array, labels: Array, count: int, ties: str
 def _nearest_class(rows: Array, votes: Array, labels: Array, is_tied: Array) -> Array:
     """Of each query the class of its nearest neighbour that is of a tied class."""
     of_row = labels[rows]
-    speaks = np.take_along_axis(is_tied, of_row, axis=1) & (votes > 0)
-    return of_row[np.arange(len(rows)), np.argmax(speaks, axis=1)]
+    votes_for = np.take_along_axis(is_tied, of_row, axis=1) & (votes > 0)
+    return of_row[np.arange(len(rows)), np.argmax(votes_for, axis=1)]
 
 
 def mean_targets(rows: Array, votes: Array, y: Array) -> Array:

@@ -1,6 +1,6 @@
 """Texts as rows: reading them, what a word is, which words count and how much.
 
-A text of weight 2 is two texts, in frequencies too, and one of weight 0 is none.
+A text of weight 2 counts as two texts, in frequencies too, and one of weight 0 not at all.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _column(X: Any) -> list[Any]:
 
 
 def _cure(value: Any) -> str:
-    """What to do about an entry that is no string."""
+    """What to do about an entry that is not a string."""
     if isinstance(value, bytes):
         return 'decode it, e.g. with value.decode("utf-8")'
     if isinstance(value, list | tuple | np.ndarray):
@@ -91,7 +91,7 @@ def tokenizer_of(model: Any) -> CountVectorizer:
     """What a word is.
 
     Warns, in scikit-learn's words, of parameters that the analyzer does not use, and of stop words
-    that no text can have, such as those with capital letters where texts have none.
+    that no text can have, such as capitalised ones where texts are lowercased.
     """
     _check_sizes(model.ngram_range)
     tokenizer = CountVectorizer(

@@ -1,4 +1,4 @@
-"""TextClassifier: raw texts in, classes out, and the words that tell them."""
+"""TextClassifier: raw texts in, classes out, and the most telling words."""
 
 from __future__ import annotations
 
@@ -97,18 +97,18 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     max_df : int or float, default=1.0
         Words in more texts are left out.
     max_features : int, default=None
-        How many words are kept at most: the most frequent ones, and of equally frequent ones the
-        first by spelling.
+        How many words are kept at most: the most frequent ones, and among equally frequent ones
+        the first in alphabetical order.
     stop_words : {"english"}, list or None, default=None
         Words that are not counted.
     lowercase : bool, default=True
-        Whether upper and lower case are the same.
+        Whether upper and lower case are treated as the same.
     strip_accents : {"ascii", "unicode"}, callable or None, default=None
-        Whether letters with and without accents are the same.
+        Whether letters with and without accents are treated as the same.
     token_pattern : str, default=r"(?u)\b\w\w+\b"
         Regular expression of a word.
     binary : bool, default=False
-        Whether it counts only that a word is there, and not how often.
+        Whether only the presence of a word counts, and not how often it occurs.
     sublinear_tf : bool, default=False
         Whether 1 + log n_w stands for n_w in tf-idf; an error where words are only counted.
     time_limit : float, default=None
@@ -127,7 +127,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     certificate_ : Certificate
         How far the classifier can be from the best possible one for these rows.
     generalization_ : Generalization
-        What the model will score on texts it has not seen; computed when first asked for.
+        What the model will score on texts it has not seen; computed on first access.
 
     Notes
     -----
@@ -390,7 +390,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     # ---- words -----------------------------------------------------------------------------------
 
     def telling_words(self, n=10):
-        """The words that speak most for each class.
+        """The words that are the strongest evidence for each class.
 
         Parameters
         ----------
@@ -470,7 +470,7 @@ def _no_bound(classifier: Any) -> Certificate:
 
 
 def weights_of_words(classifier: Any) -> Array:
-    """How much each word speaks for each class, (classes, words)."""
+    """How much evidence each word is for each class, (classes, words)."""
     if hasattr(classifier, "feature_log_prob_"):
         log_p = classifier.feature_log_prob_
         others = [np.delete(log_p, k, axis=0) for k in range(len(log_p))] if len(log_p) > 1 else []

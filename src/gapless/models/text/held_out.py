@@ -1,4 +1,4 @@
-"""What a classifier of texts says of texts that it has not seen.
+"""What a classifier of texts predicts for texts that it has not seen.
 
 A text is left out with all that was learned from it: words that are in no other text are unknown
 then, and frequencies change. Only counts are needed: texts are not read again. Multinomial Bayes
@@ -31,7 +31,7 @@ LOWEST = float(np.log(np.finfo(float).tiny))
 
 
 def fit(classifier: Any, X: Any, y: Array, weights: Array) -> None:
-    """Fit a classifier to rows with weights; one of weight 0 is no row."""
+    """Fit a classifier to rows with weights; rows of weight 0 are left out."""
     if not np.all(weights > 0):
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
     if np.all(weights == 1):
@@ -77,7 +77,7 @@ def _log_probabilities(classifier: Any, X: Any) -> Array:
 
 
 def strength_of(classifier: Any) -> str | None:
-    """The parameter by which a classifier is held back: an error's weight C, or alpha."""
+    """The parameter that regularises a classifier: C, the weight of errors, or alpha."""
     for name, value in classifier.get_params().items():
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         if name.rpartition("__")[2] in ("C", "alpha") and is_number and 0 < float(value) < np.inf:
@@ -86,7 +86,7 @@ def strength_of(classifier: Any) -> str | None:
 
 
 def strengthened(classifier: Any, factor: float) -> Any:
-    """The classifier, to be fitted anew, held back so many times as much; None if by nothing."""
+    """An unfitted copy, `factor` times as strongly regularised; None if it has no strength."""
     name = strength_of(classifier)
     if name is None:
         return None
@@ -97,7 +97,7 @@ def strengthened(classifier: Any, factor: float) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """A classifier that has answered: its answers z for rows 0, 1, …, asked for by X = [[i]]."""
+    """A classifier that has answered: X = [[i]] asks for its answer z[i] to row i."""
 
     z: Array
     classes_: Array
@@ -195,7 +195,7 @@ class TextFit(Refittable):
         return self._predictor(self.classifier, self.bag)
 
     def fit_to(self, rows):
-        """A model of some texts alone: their words chosen, weighed and learned anew."""
+        """A model of some texts alone: words are chosen, weighed and learned again."""
         counts, weights = self.design.rows(rows).X, self.weights[rows]
         present = np.unique(self.targets[rows])
         if len(present) == 1:
@@ -213,17 +213,17 @@ class TextFit(Refittable):
         return lambda design: answers(classifier, bag.rows(design.X), self.classes)
 
     def held_out(self, groups):
-        """Each text by the counts of all others, where the classifier does nothing but count."""
+        """Each text by the counts of all others, where the classifier only counts."""
         if groups is not None or not (_is_counting(self.classifier) and self.rules.is_plain):
             raise NotAvailable("leaving a text out changes the words and their weights")
         return _without_each_text(self)
 
     def without_each(self, rows):
-        """Not known in a form that is cheaper than folds."""
+        """There is no formula that is cheaper than folds."""
         raise NotAvailable("leaving a text out takes refits, so folds are used")
 
     def scaled(self, factor):
-        """The same with a classifier held back so many times as much."""
+        """The same with a classifier `factor` times as strongly regularised."""
         other = strengthened(self.classifier, factor)
         if other is None:
             return None
