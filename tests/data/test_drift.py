@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from gapless.data import CODES, describe_columns, find_drift, profile_table, table_of
-from gapless.data.drift import SAMPLED, Tally, Thinned, judge_tally
+from gapless.data.drift import SAMPLED, EvenSample, Tally, judge_tally
 
 N = 600
 
@@ -139,7 +139,7 @@ def test_a_table_in_pieces_is_the_same_table(size):
 
 
 def test_samples_of_long_columns_stay_small():
-    thinned = Thinned()
+    thinned = EvenSample()
     for first in range(0, 1_000_000, 10_000):
         thinned.add(np.arange(first, first + 10_000, dtype=float))
     assert thinned.seen == 1_000_000 and SAMPLED <= len(thinned.values) <= 2 * SAMPLED

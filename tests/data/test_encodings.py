@@ -105,7 +105,7 @@ def test_a_wrong_byte_leaves_no_mark_in_the_first_name():
 
 
 def test_a_letter_on_the_edge_of_a_piece_is_whole(monkeypatch):
-    monkeypatch.setattr(encodings, "AT_A_TIME", 4)
+    monkeypatch.setattr(encodings, "BUFFER", 4)
     for blanks in range(5):
         right = b" " * blanks + "größer, Ünal".encode()
         assert encoding_of(right) == "utf-8" and as_utf8(right)[0] == right

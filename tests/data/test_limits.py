@@ -63,7 +63,7 @@ class Endless(io.RawIOBase):
 @pytest.fixture
 def little_memory(monkeypatch):
     monkeypatch.setattr(sources, "free_memory", lambda: 8e6)
-    monkeypatch.setattr(sources, "AT_ONCE", 1 << 16)
+    monkeypatch.setattr(sources, "BLOCK", 1 << 16)
 
 
 def test_a_stream_without_an_end_stops_at_the_free_memory(little_memory):

@@ -13,7 +13,7 @@ from gapless.data import (
     read_table,
     table_of,
 )
-from gapless.data.fingerprints import Fingerprint, Search, fingerprint, row_hashes
+from gapless.data.fingerprints import Fingerprint, TrainingRowSearch, fingerprint, row_hashes
 from gapless.data.profile import MOST_LEVELS, QUANTILES, read_as
 from gapless.model_io.limits import Budget
 from gapless.model_io.reading import Reader
@@ -157,7 +157,7 @@ def test_a_fingerprint_of_other_sizes_is_refused():
 def test_the_table_of_the_fit_is_known_by_its_pieces():
     frame, known = MIXED, profiled(MIXED, "price").fingerprint
     hashes = row_hashes(read_as(frame, [c.column for c in profiled(MIXED, "price").columns]))
-    search = Search(known)
+    search = TrainingRowSearch(known)
     for first in range(0, len(hashes), 7):
         search.add(hashes[first : first + 7])
     assert search.may_be_it and search.share == 1
@@ -169,7 +169,7 @@ def test_the_table_of_the_fit_is_known_by_its_pieces():
 def test_another_table_is_told_from_few_rows():
     rng = np.random.default_rng(0)
     old, new = rng.integers(0, 2**63, (2, 10_000)).astype(np.uint64)
-    search = Search(fingerprint(old, np.arange(8000)))
+    search = TrainingRowSearch(fingerprint(old, np.arange(8000)))
     search.add(new[:700])
     assert search.may_be_it
     search.add(new[700:900])
@@ -181,9 +181,9 @@ def test_rows_that_repeat_by_nature_are_expected_in_other_tables():
     kinds = rng.integers(0, 2**63, 3000).astype(np.uint64)
     for seed in range(5):
         old, new = np.random.default_rng(seed).choice(kinds, (2, 1000))
-        search = Search(fingerprint(old, np.arange(1000)))
+        search = TrainingRowSearch(fingerprint(old, np.arange(1000)))
         search.add(new)
         assert 0 < search.found <= 1.2 * search.expected
-    alone = Search(fingerprint(kinds, np.arange(3000)))
+    alone = TrainingRowSearch(fingerprint(kinds, np.arange(3000)))
     alone.add(kinds[:1000])
     assert alone.expected == 0 < alone.found

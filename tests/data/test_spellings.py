@@ -3,7 +3,7 @@
 import pytest
 
 from gapless.data import describe_columns, find_leaks, read_target, table_of
-from gapless.data.quality import alike
+from gapless.data.quality import similar_spellings
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from gapless.data.quality import alike
     ],
 )
 def test_levels_that_look_like_one(counts, groups):
-    assert alike(counts) == groups
+    assert similar_spellings(counts) == groups
 
 
 @pytest.mark.parametrize(("target", "severity"), [("region", "warning"), ("y", "note")])

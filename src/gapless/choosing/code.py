@@ -93,7 +93,7 @@ def _reading(table: Table, names: dict[str, set[str]]) -> str:
         return f"table = load_builtin({table.source!r})"
     names["gapless.data"].add("read_table")
     source = "-" if table.source == "standard input" else table.source
-    told = "".join(f", {name}={value!r}" for name, value in table.options.told().items())
+    told = "".join(f", {name}={value!r}" for name, value in table.options.given().items())
     return f"table = read_table({source!r}{told})"
 
 

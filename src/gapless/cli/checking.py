@@ -18,7 +18,6 @@ from gapless.data import (
     ReadingOptions,
     TableError,
     Tally,
-    alike,
     batches_like,
     counted,
     found,
@@ -26,7 +25,8 @@ from gapless.data import (
     judge_tally,
     listed,
     read_target,
-    spelled_alike,
+    similar_spellings,
+    spelling_findings,
     totals_row,
 )
 from gapless.metrics import Score, decimals, written
@@ -319,9 +319,11 @@ def _of_spellings(tally: Tally) -> Iterator[Finding]:
         if old.column.role in ("category", "target") and old.column.dtype == "String":
             known = dict(zip(old.levels, map(max, old.counts, each.counts.tolist())))
             found_now = {level for level, rows in zip(old.levels, each.counts) if rows}
-            now = found_now | set(each.strange_levels)
-            groups = alike({**known, **each.strange_levels})
-            yield from spelled_alike(old.column, [group for group in groups if now & set(group)])
+            now = found_now | set(each.new_levels)
+            groups = similar_spellings({**known, **each.new_levels})
+            yield from spelling_findings(
+                old.column, [group for group in groups if now & set(group)]
+            )
 
 
 def _of_overlap(overlap: float) -> Iterator[Finding]:

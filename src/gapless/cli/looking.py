@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from gapless.choosing import TableModel
-from gapless.data import Search, Table, Tally, joined, row_hashes
+from gapless.data import Table, Tally, TrainingRowSearch, joined_batches, row_hashes
 
 Array = np.ndarray
 Batch = tuple[pl.DataFrame, pl.DataFrame]
@@ -27,7 +27,7 @@ class Looked:
     ----------
     tally : Tally
         The columns, counted.
-    search : Search
+    search : TrainingRowSearch
         The training rows among the rows.
     training : ndarray or None
         Which rows are the training rows, where the table is the one of the fit.
@@ -38,7 +38,7 @@ class Looked:
     """
 
     tally: Tally
-    search: Search
+    search: TrainingRowSearch
     training: Array | None
     table: Table
     known: int
@@ -66,7 +66,11 @@ def look_at(model: TableModel, batches: Iterable[Batch], source: Any) -> Looked:
     hashes tell very soon that it is not.
     """
     profile = model.profile_
-    tally, search, drawn = Tally(profile), Search(profile.fingerprint), Drawn(model.target_)
+    tally, search, drawn = (
+        Tally(profile),
+        TrainingRowSearch(profile.fingerprint),
+        Drawn(model.target_),
+    )
     frames: list[pl.DataFrame] = []
     for raw, values in batches:
         series = tally.add(raw, values)
@@ -78,7 +82,9 @@ def look_at(model: TableModel, batches: Iterable[Batch], source: Any) -> Looked:
         drawn.add(values, hashes)
     training = search.training_rows() if frames else None
     kept = drawn.sample() if training is None else frames
-    return Looked(tally, search, training, joined(kept, source, model.columns_), drawn.known)
+    return Looked(
+        tally, search, training, joined_batches(kept, source, model.columns_), drawn.known
+    )
 
 
 @dataclass(eq=False)

@@ -21,8 +21,8 @@ from gapless.data import (
     batches_like,
     counted,
     listed,
-    lost,
-    unread,
+    unreadable_texts,
+    unreadable_values,
 )
 
 Array = np.ndarray
@@ -268,7 +268,7 @@ def _look_at_values(
     names = set(raw.columns)
     for column in predictor.columns:
         if column.name in names:
-            texts = unread(column, raw[column.name], values[column.name])
+            texts = unreadable_values(column, raw[column.name], values[column.name])
             _add(noticed.unread, column.name, texts)
 
 
@@ -281,7 +281,7 @@ def _typed(predictor: Predictor, raw: pl.DataFrame, values: pl.DataFrame) -> pl.
         if schema.get(name) != pl.String:
             continue
         whole = raw[name].str.strip_chars().cast(pl.Int64, strict=False)
-        if not column.is_feature and len(lost(raw[name], values[name])):
+        if not column.is_feature and len(unreadable_texts(raw[name], values[name])):
             # Of no account to the model, but to whoever reads the result.
             changed.append(raw[name])
         elif column.dtype == "Int64" and whole.null_count() == values[name].null_count():

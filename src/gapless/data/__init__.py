@@ -15,9 +15,17 @@ from .._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from .builtin import BUILTIN, BuiltIn, load_builtin
     from .columns import FEATURES, Column, describe_columns
-    from .drift import LEVEL, Tally, find_drift, is_more, judge_tally, lost, unread
+    from .drift import (
+        LEVEL,
+        Tally,
+        find_drift,
+        is_more,
+        judge_tally,
+        unreadable_texts,
+        unreadable_values,
+    )
     from .findings import CODES, Finding, TableError, counted, found, listed
-    from .fingerprints import Search, row_hashes
+    from .fingerprints import TrainingRowSearch, row_hashes
     from .forms import Form
     from .headers import totals_row
     from .leakage import Split, find_leaks, has_few_combinations
@@ -31,8 +39,8 @@ if TYPE_CHECKING:
         prepare,
     )
     from .profile import ColumnProfile, TableProfile, plain_frame, profile_table
-    from .quality import alike, spelled_alike
-    from .reading import batches_like, joined, read_batches, read_table
+    from .quality import similar_spellings, spelling_findings
+    from .reading import batches_like, joined_batches, read_batches, read_table
     from .sources import AS_FOUND, ReadingOptions
     from .tables import Table, frame_of, table_of
     from .target import Target, Task, read_target

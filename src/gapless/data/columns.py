@@ -14,6 +14,7 @@ import polars as pl
 from .findings import TableError, counted, listed
 from .forms import Form, form_by_type, read
 from .headers import totals_row
+from .numbers import sample_of
 from .tables import Table
 
 Role = Literal[
@@ -33,6 +34,8 @@ FEATURES = ("number", "category", "date", "text")
 # Types of columns that are moments.
 MOMENTS = ("Date", "Datetime")
 
+# Levels of a category that models and profiles know by name; all others are one.
+MOST_LEVELS = 200
 # Fewer rows than this tell nothing about whether a column names them.
 FEW_ROWS = 20
 # A column of texts that are nearly all different names the rows.
@@ -40,7 +43,6 @@ SHARE_OF_NAMES = 0.95
 # Texts of so many words that are mostly different are free texts.
 WORDS_OF_TEXT = 3.0
 SHARE_OF_TEXTS = 0.3
-LOOKED_AT = 1000
 CALLED_ID = re.compile(r"(?:^|[\s_.-])(?:id|ids|key|index|uuid|guid|nr|no|row)$|[a-z]I[Dd]$", re.I)
 LOOKS_LIKE_CODE = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|^[0-9a-fA-F]{24,}$"
 
@@ -223,7 +225,7 @@ def _why_id(series: pl.Series, missing: int, distinct: int) -> str | None:
 
 def _role_of_texts(series: pl.Series, missing: int, distinct: int) -> tuple[Role, str]:
     present = len(series) - missing
-    few = series.drop_nulls().gather_every(max(1, present // LOOKED_AT))
+    few = sample_of(series)
     words = few.str.count_matches(r"\S+").mean()
     assert isinstance(words, float)
     if words >= WORDS_OF_TEXT and distinct > max(SHARE_OF_TEXTS * present, 2):

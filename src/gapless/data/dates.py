@@ -8,6 +8,8 @@ import polars as pl
 
 from .findings import counted, listed
 
+MICROSECONDS_PER_DAY = 86_400e6
+
 DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
     *("%d.%m.%Y", "%d-%m-%Y", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y"),
@@ -21,8 +23,8 @@ FORMATS = tuple(day + time for time in TIMES for day in DAYS) + tuple(
 )
 # Years outside are a sign that a format does not fit.
 YEARS = (1700, 2200)
-# So many texts decide which formats are tried.
-LOOKED_AT = 200
+# So many texts decide which formats are tried: each of a hundred formats reads all of them.
+SAMPLE_TEXTS = 200
 # A column is one of dates if so large a share of its texts is.
 SHARE_OF_DATES = 0.99
 
@@ -39,7 +41,7 @@ class Dates:
 def find_dates(texts: pl.Series) -> Dates | None:
     """Texts as dates, by formats that are found from all of them; None if they are no dates."""
     looks = r"\d{1,4}[-/. ]\w{1,9}[-/., ]|^[A-Z][a-z]{2,8} \d"
-    first = _normalised(texts.drop_nulls().head(LOOKED_AT))
+    first = _normalised(texts.drop_nulls().head(SAMPLE_TEXTS))
     if not len(first) or first.str.contains(looks).sum() < SHARE_OF_DATES / 2 * len(first):
         return None
     formats = _needed(first.unique(maintain_order=True))

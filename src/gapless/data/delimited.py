@@ -14,19 +14,18 @@ import polars as pl
 
 from .dialects import (
     COMMENT,
-    LOOKED_AT,
     Dialect,
     Guess,
     Records,
-    are_pairs,
     find_records,
     guess_dialect,
     is_blank,
+    is_libsvm,
     line_of,
     read_rows,
     rows_of,
     stray_quotes,
-    unaligned,
+    with_single_blanks,
 )
 from .findings import SHOWN, TableError, counted, listed
 from .headers import (
@@ -34,12 +33,12 @@ from .headers import (
     BY_POSITION,
     MOST_REMARKS,
     by_position,
+    distinct_names,
     looks_like_data,
     rows_above,
-    unlike_names,
     without_footer,
 )
-from .sources import AS_FOUND, ReadingOptions
+from .sources import AS_FOUND, SAMPLE_BYTES, ReadingOptions
 
 # Bytes of the longest line of names.
 LONGEST_HEADER = 1 << 22
@@ -52,14 +51,14 @@ def read_delimited(
 ) -> tuple[pl.DataFrame, Dialect, list[str]]:
     """A text in UTF-8 as columns of texts, its dialect, and notes about what was decided."""
     data = _with_newlines(data)
-    body, dialect, notes = begin_delimited(data, name, options)
+    body, dialect, notes = read_header(data, name, options)
     line = line_of(data, len(data) - len(body))
-    frame, dialect, more, short = _read_body(_unaligned(body, dialect), dialect, line)
+    frame, dialect, more, short = _read_body(_with_single_blanks(body, dialect), dialect, line)
     frame, below = without_footer(frame, short)
     return frame, dialect, notes + more + below
 
 
-def begin_delimited(
+def read_header(
     data: bytes, name: str, options: ReadingOptions = AS_FOUND
 ) -> tuple[bytes, Dialect, list[str]]:
     """The records after the header, the dialect and notes, from a text or its first block."""
@@ -67,17 +66,17 @@ def begin_delimited(
     data = data.lstrip(b"\r\n ") if not header else _from_line(data, header, name)
     if not data or data.isspace():
         raise TableError(f"{name} is empty; a table needs a header line and lines of values.")
-    data, said = _said_delimiter(data)
+    data, announced = _announced_delimiter(data)
     sample = _first_lines(data).decode("utf-8", "ignore")
-    if are_pairs(sample):
+    if is_libsvm(sample):
         raise TableError(
             f"{name} is in the LIBSVM format, with pairs such as 3:0.5 and no column names; "
             "load it with sklearn.datasets.load_svmlight_file, or save it as CSV."
         )
-    guess = guess_dialect(sample, options.delimiter or said, has_titles=header is None)
+    guess = guess_dialect(sample, options.delimiter or announced, has_titles=header is None)
     if header is not None:
         above = whole[: len(whole) - len(data)].decode("utf-8", "ignore") if header else ""
-        dialect, body, notes = _with_told_names(data, sample, guess, above, has_names=header > 0)
+        dialect, body, notes = _with_given_names(data, sample, guess, above, has_names=header > 0)
         return body, dialect, notes
     above = sample[: guess.above]
     data = data[len(above.encode()) :].lstrip(b"\r\n ")
@@ -96,7 +95,7 @@ def _from_line(data: bytes, line: int, name: str) -> bytes:
     return data[start:]
 
 
-def _with_told_names(
+def _with_given_names(
     data: bytes, sample: str, guess: Guess, above: str, *, has_names: bool
 ) -> tuple[Dialect, bytes, list[str]]:
     """The same as `_with_names` where it was said which line has the names, or that none has."""
@@ -112,16 +111,18 @@ def _with_told_names(
     )
 
 
-def _unaligned(body: bytes, dialect: Dialect) -> bytes:
-    return unaligned(body.decode("utf-8", "replace")).encode() if dialect.is_aligned else body
+def _with_single_blanks(body: bytes, dialect: Dialect) -> bytes:
+    return (
+        with_single_blanks(body.decode("utf-8", "replace")).encode() if dialect.is_aligned else body
+    )
 
 
 def _first_lines(data: bytes) -> bytes:
     """Whole lines to find the dialect in: the first two at least, since names may be many."""
-    if len(data) <= LOOKED_AT:
+    if len(data) <= SAMPLE_BYTES:
         return data
     second = data.find(b"\n", data.find(b"\n", 0, LONGEST_HEADER) + 1, LONGEST_HEADER)
-    end = max(data.rfind(b"\n", 0, LOOKED_AT), second) + 1
+    end = max(data.rfind(b"\n", 0, SAMPLE_BYTES), second) + 1
     return data[: end or LONGEST_HEADER]
 
 
@@ -130,7 +131,7 @@ def _with_newlines(data: bytes) -> bytes:
     return data.replace(b"\r", b"\n") if b"\n" not in data else data
 
 
-def _said_delimiter(data: bytes) -> tuple[bytes, str | None]:
+def _announced_delimiter(data: bytes) -> tuple[bytes, str | None]:
     """Excel may begin a text by sep=; which names its delimiter."""
     if data[:4].lower() == b"sep=" and data[5:6] in (b"\r", b"\n"):
         return data[5:].lstrip(b"\r\n"), chr(data[4])
@@ -148,7 +149,7 @@ def _with_names(
     named = _commented_names(above, first, others, guess)
     has_header = named is None and not looks_like_data(first, others)
     if named is not None:
-        (names, notes), lines = unlike_names(named), lines - 1
+        (names, notes), lines = distinct_names(named), lines - 1
     elif has_header:
         names, notes = _names(first, others)
     else:
@@ -182,9 +183,9 @@ def _names(first: list[str], others: list[list[str]]) -> tuple[tuple[str, ...], 
     """Names of the columns; where records have a field more, it is the name of a row."""
     extra = bool(others) and all(len(row) == len(first) + 1 for row in others)
     if extra and any(row[-1].strip() for row in others):
-        names, notes = unlike_names(["row", *first])
+        names, notes = distinct_names(["row", *first])
         return names, [*notes, f"the first column has no name; named {names[0]!r}"]
-    return unlike_names(first)
+    return distinct_names(first)
 
 
 def _below(data: bytes, guess: Guess, above: int) -> bytes:
@@ -365,10 +366,10 @@ def delimited_blocks(
     for text, is_last in _whole_lines(blocks, name):
         is_first = dialect is None
         if dialect is None:
-            body, dialect, _ = begin_delimited(text, name, options)
+            body, dialect, _ = read_header(text, name, options)
             line += line_of(text, len(text) - len(body)) - 1
             text = body
-        text = left + _unaligned(text, dialect)
+        text = left + _with_single_blanks(text, dialect)
         cut = len(text) if is_last else _end_of_complete(text, dialect)
         if cut or is_first:
             frame, _, _, short = _read_body(text[:cut], dialect, line)

@@ -1,4 +1,4 @@
-"""Dialects of delimited text: delimiter and quotes, guessed from how a text begins."""
+"""Delimiter and quotes of a text, guessed from how it begins, and the records they make."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .headers import TOP, filled, have_numbers, looks_like_data
+from .headers import TOP_ROWS, have_numbers, looks_like_data, n_filled
 
+# Of equally good ones the first is taken.
 DELIMITERS = (",", "\t", ";", "|", "^", "~", ":", " ")
 # Those that hardly stand in texts.
-RARE = ("\t", ";", "|")
+RARE_IN_TEXTS = ("\t", ";", "|")
 # Stands between no two fields: the text is one column.
-NONE = "\x1f"
+NO_DELIMITER = "\x1f"
 QUOTES = ('"', None, "'")
-LOOKED_AT = 1 << 16
+# Records from which the dialect is guessed.
 MOST_ROWS = 200
 # Letters in which a table below a title is looked for.
 BELOW_TITLE = 1 << 13
@@ -26,8 +27,10 @@ BELOW_TITLE = 1 << 13
 UNSURE, SURE = 0.5, 0.9
 COMMENT = ("#", "%", "//")
 # A target, then places and values of what is not zero; times such as 10:30 are no such pairs.
-PAIRS = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?: +(?:qid|\d+):[+-]?[\d.]+(?:[eE][+-]?\d+)?)+ *")
-TIMES = re.compile(r"\S+(?: +\d{1,2}:[0-5]\d)+ *")
+LIBSVM_LINE = re.compile(
+    r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?: +(?:qid|\d+):[+-]?[\d.]+(?:[eE][+-]?\d+)?)+ *"
+)
+LINE_OF_TIMES = re.compile(r"\S+(?: +\d{1,2}:[0-5]\d)+ *")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Dialect:
     Attributes
     ----------
     delimiter : str
-        What stands between fields; `NONE` where there is one column.
+        What stands between fields; `NO_DELIMITER` where there is one column.
     quote : str or None
         What fields are quoted by.
     has_header : bool
@@ -86,14 +89,14 @@ def guess_dialect(text: str, delimiter: str | None = None, *, has_titles: bool =
     enough = SURE if guess.delimiter == " " else UNSURE
     if delimiter is None and guess.share < enough:
         below = _below_titles(text) if has_titles else None
-        return below or Guess(guess.share, NONE, '"')
+        return below or Guess(guess.share, NO_DELIMITER, '"')
     return guess
 
 
-def are_pairs(text: str) -> bool:
+def is_libsvm(text: str) -> bool:
     """Whether lines are sparse rows as LIBSVM writes them: a target, then places and values."""
     lines = [line.partition("#")[0] for line in text.splitlines()[:MOST_ROWS] if line.strip()]
-    return all(map(PAIRS.fullmatch, lines)) and not all(map(TIMES.fullmatch, lines))
+    return all(map(LIBSVM_LINE.fullmatch, lines)) and not all(map(LINE_OF_TIMES.fullmatch, lines))
 
 
 def _below_titles(text: str) -> Guess | None:
@@ -105,7 +108,7 @@ def _below_titles(text: str) -> Guess | None:
     so that two columns of names are enough.
     """
     above, are_comments = 0, True
-    for line in text[:BELOW_TITLE].splitlines(keepends=True)[:TOP]:
+    for line in text[:BELOW_TITLE].splitlines(keepends=True)[:TOP_ROWS]:
         above += len(line)
         are_comments = are_comments and line.startswith((*COMMENT, "\n", "\r"))
         below = text[above : above + BELOW_TITLE]
@@ -113,8 +116,8 @@ def _below_titles(text: str) -> Guess | None:
         if guess.share < SURE or (guess.quote is None and '"' in below):
             continue
         first, *others = rows_of(below, guess)
-        are_names = filled(first) == len(first) and not looks_like_data(first, others)
-        is_rare = guess.delimiter in RARE and len(others) > 1
+        are_names = n_filled(first) == len(first) and not looks_like_data(first, others)
+        is_rare = guess.delimiter in RARE_IN_TEXTS and len(others) > 1
         is_sure = is_rare or (len(first) > 2 and have_numbers(others))
         if others and (are_comments or (are_names and is_sure)):
             return Guess(guess.share, guess.delimiter, guess.quote, guess.is_aligned, above)
@@ -123,11 +126,11 @@ def _below_titles(text: str) -> Guess | None:
 
 def rows_of(text: str, guess: Guess) -> list[list[str]]:
     """The first records of a text that are not blank, by a guess of its dialect."""
-    text = unaligned(text) if guess.is_aligned else text
+    text = with_single_blanks(text) if guess.is_aligned else text
     return [row for row in read_rows(text, guess.delimiter, guess.quote)[:MOST_ROWS] if row]
 
 
-def unaligned(text: str) -> str:
+def with_single_blanks(text: str) -> str:
     """Fields that stand below each other with one blank between them."""
     return re.sub("[ \t]+", " ", re.sub("(?m)^[ \t]+|[ \t]+(?=\r?$)", "", text))
 
@@ -140,7 +143,7 @@ def _guess(text: str, delimiter: str | None = None) -> Guess:
     """
     guess = _rated(text, delimiter)
     if delimiter is None and (guess.share < SURE or guess.delimiter == " "):
-        aligned = _rated(unaligned(text), " ")
+        aligned = _rated(with_single_blanks(text), " ")
         if aligned.share > guess.share or (aligned.share == guess.share and "  " in text):
             return Guess(aligned.share, " ", aligned.quote, is_aligned=True)
     return guess
@@ -200,6 +203,7 @@ def read_rows(text: str, delimiter: str, quote: str | None) -> list[list[str]]:
 Array = np.ndarray
 
 NEWLINE, RETURN, BLANK = 10, 13, 32
+# Bytes that are looked at together, so that what is known of each stays in the cache.
 AT_A_TIME = 1 << 22
 
 

@@ -244,16 +244,16 @@ def _date(day: float) -> str:
 def _of_levels(new: ColumnTally, level: float) -> Iterator[Finding]:
     # Of a column with more levels than are kept, the rest is unknown in training too; and where
     # levels occur in one row each, others are expected that do not.
-    are_more = is_more(new.strange, new.present, new.old.unknown, new.old.present, level)
-    if new.strange and are_more:
+    are_more = is_more(new.new_level_rows, new.present, new.old.unknown, new.old.present, level)
+    if new.new_level_rows and are_more:
         yield _new_levels(new)
     # As many new levels as expected belong to the rare ones. Too many have been said; and where not
     # all levels are kept, those that are have more rows in training, being chosen by that.
-    yield from _other_shares(new, 0 if are_more or new.old.others else new.strange, level)
+    yield from _other_shares(new, 0 if are_more or new.old.others else new.new_level_rows, level)
 
 
 def _new_levels(new: ColumnTally) -> Finding:
-    name, rows, levels = new.old.column.name, new.strange, new.strange_levels
+    name, rows, levels = new.old.column.name, new.new_level_rows, new.new_levels
     most = sorted(levels, key=lambda each: (-levels[each], each))
     at_least = "at least " if len(most) == MOST_NAMES else ""
     return found(
@@ -314,7 +314,7 @@ SAMPLED = 2000
 
 
 @dataclass(eq=False)
-class Thinned:
+class EvenSample:
     """Some values at equal distances in a stream of any length: all of the first 4,000."""
 
     values: Array = field(default_factory=lambda: np.zeros(0))
@@ -348,13 +348,13 @@ class ColumnTally:
         How many numbers are not above each of `old.values`.
     before : int
         How many numbers are below the least of `old.values`.
-    sample : Thinned
+    sample : EvenSample
         Some of the numbers.
     counts : ndarray of int
         The rows of each of `old.levels`.
-    strange : int
+    new_level_rows : int
         The rows of other levels.
-    strange_levels : dict of str to int
+    new_levels : dict of str to int
         Some of these levels, and their rows.
     """
 
@@ -365,10 +365,10 @@ class ColumnTally:
     unread_texts: set[str] = field(default_factory=set)
     below: Array = field(init=False)
     before: int = 0
-    sample: Thinned = field(default_factory=Thinned)
+    sample: EvenSample = field(default_factory=EvenSample)
     counts: Array = field(init=False)
-    strange: int = 0
-    strange_levels: dict[str, int] = field(default_factory=dict)
+    new_level_rows: int = 0
+    new_levels: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.below = np.zeros(len(self.old.values), np.int64)
@@ -383,7 +383,7 @@ class ColumnTally:
         """Count some rows more, as they stand in the table and as they were read."""
         self.rows += len(new)
         self.missing += new.null_count()
-        strange = unread(self.old.column, raw, new)
+        strange = unreadable_values(self.old.column, raw, new)
         self.unread += len(strange)
         room = MOST_NAMES - len(self.unread_texts)
         self.unread_texts.update(strange.unique(maintain_order=True).head(room).to_list())
@@ -404,10 +404,10 @@ class ColumnTally:
         place = {level: k for k, level in enumerate(self.old.levels)}
         for level, rows in known.iter_rows():
             self.counts[place[level]] += rows
-        self.strange += int(strange["rows"].sum())
+        self.new_level_rows += int(strange["rows"].sum())
         for level, rows in strange.iter_rows():
-            if level in self.strange_levels or len(self.strange_levels) < MOST_NAMES:
-                self.strange_levels[level] = self.strange_levels.get(level, 0) + rows
+            if level in self.new_levels or len(self.new_levels) < MOST_NAMES:
+                self.new_levels[level] = self.new_levels.get(level, 0) + rows
 
 
 @dataclass(eq=False)
@@ -456,7 +456,7 @@ class Tally:
         return series
 
 
-def unread(column: Column, raw: pl.Series, new: pl.Series) -> pl.Series:
+def unreadable_values(column: Column, raw: pl.Series, new: pl.Series) -> pl.Series:
     """Texts of a column of numbers or dates that could not be read as such.
 
     Parameters
@@ -473,10 +473,10 @@ def unread(column: Column, raw: pl.Series, new: pl.Series) -> pl.Series:
     """
     if kind_of(column) not in ("number", "date"):
         return raw.clear()
-    return lost(raw, new)
+    return unreadable_texts(raw, new)
 
 
-def lost(raw: pl.Series, new: pl.Series) -> pl.Series:
+def unreadable_texts(raw: pl.Series, new: pl.Series) -> pl.Series:
     """Texts that stand for a value and were read as none."""
     if raw.dtype != pl.String:
         return raw.clear()

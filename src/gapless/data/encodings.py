@@ -17,6 +17,7 @@ from typing import IO
 import charset_normalizer
 
 from .findings import TableError
+from .sources import BUFFER, SAMPLE_BYTES
 
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -25,10 +26,6 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Bytes of text in which words are looked at.
-LOOKED_AT = 1 << 16
-# Bytes that are decoded at a time.
-AT_A_TIME = 1 << 20
 # Words that are judged for messiness: enough to see it.
 MOST_WORDS = 500
 # The share of words that must look better than they do as Western ones, which are most frequent.
@@ -119,8 +116,8 @@ def _first_wrong(data: bytes, *, is_whole: bool = True) -> int | None:
     if data.isascii():
         return None
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for begin in range(0, len(data), AT_A_TIME):
-        cut_off, end = len(decoder.getstate()[0]), begin + AT_A_TIME
+    for begin in range(0, len(data), BUFFER):
+        cut_off, end = len(decoder.getstate()[0]), begin + BUFFER
         try:
             decoder.decode(data[begin:end], is_whole and end >= len(data))
         except UnicodeDecodeError as error:
@@ -136,11 +133,11 @@ def _by_words(data: bytes, first: int) -> str:
     letters = BEYOND_ASCII.search(data)
     start = letters.start() if letters else 0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    beyond = [each for each in decoder.decode(data[start : start + LOOKED_AT]) if each > "\x7f"]
+    beyond = [each for each in decoder.decode(data[start : start + SAMPLE_BYTES]) if each > "\x7f"]
     if beyond.count("\ufffd") < WRONG_LETTERS * len(beyond):
         return "utf-8"
     begin = data.rfind(b"\n", 0, first) + 1
-    sample = data[begin : begin + LOOKED_AT]
+    sample = data[begin : begin + SAMPLE_BYTES]
     # Signs that stand alone, such as the one of °C, would be ideographs with the letter behind.
     others = OTHERS if SIDE_BY_SIDE.search(sample) else ()
     words = {name: _words(sample, name) for name in (*LATIN, *others)}

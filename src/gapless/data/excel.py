@@ -17,22 +17,21 @@ from .._ground.memory import free_memory
 from .findings import TableError, counted, listed
 from .headers import (
     BY_POSITION,
-    TOP,
+    TOP_ROWS,
     by_position,
-    filled,
+    distinct_names,
     looks_like_data,
+    n_filled,
     rows_above,
-    unlike_names,
     without_footer,
 )
-from .sources import AS_FOUND, ReadingOptions
+from .sources import AS_FOUND, BUFFER, ReadingOptions
 
 READER_MISSING = "to read Excel files: pip install 'gapless[tables]'."
 # The reader makes room for every cell between the first and the last one: some 3 GB for so many.
 MOST_CELLS = 10**8
 # What so many cells take as text; a small file may unpack to any size.
 MOST_BYTES = 1 << 33
-BLOCK = 1 << 20
 
 Row = tuple[str | None, ...]
 
@@ -44,8 +43,8 @@ def read_excel(
     with _errors_named(name) as excel:
         _refuse_stray_cells(data, name)
         workbook = excel.read_excel(data)
-        told = _sheet(options.sheet, workbook.sheet_names, name)
-        sheet, top = _first_table(workbook, name, told, options.header or 0)
+        given = _sheet(options.sheet, workbook.sheet_names, name)
+        sheet, top = _first_table(workbook, name, given, options.header or 0)
         names, skipped, notes = _names(top, options.header, name)
         frame = pl.read_excel(
             io.BytesIO(data),
@@ -54,7 +53,7 @@ def read_excel(
             infer_schema_length=None,
             raise_if_empty=False,
         )
-        others = [] if told else _note_of_sheets(sheet, workbook.sheet_names)
+        others = [] if given else _note_of_sheets(sheet, workbook.sheet_names)
         frame, below = without_footer(frame)
         return frame, others + notes + below
 
@@ -101,7 +100,7 @@ def _refuse_stray_cells(data: bytes, name: str) -> None:
 def _extent(stream: IO[bytes]) -> tuple[int, int]:
     """The last row and the last column that cells of a sheet are in."""
     rows, columns, left = 1, 1, b""
-    while block := stream.read(BLOCK):
+    while block := stream.read(BUFFER):
         text = left + block
         places = re.findall(rb'\br="([A-Z]+)([0-9]+)"', text)
         if places:
@@ -120,31 +119,31 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _sheet(told: str | int | None, sheets: list[str], name: str) -> str | None:
+def _sheet(given: str | int | None, sheets: list[str], name: str) -> str | None:
     """The name of the sheet that was asked for by its name or its place, counted from 1."""
-    if told is None or told in sheets:
-        return None if told is None else str(told)
-    place = int(told) if str(told).isdecimal() else 0
+    if given is None or given in sheets:
+        return None if given is None else str(given)
+    place = int(given) if str(given).isdecimal() else 0
     if not 0 < place <= len(sheets):
-        raise TableError(f"{name} has no sheet {told!r}; its sheets are {listed(sheets)}.")
+        raise TableError(f"{name} has no sheet {given!r}; its sheets are {listed(sheets)}.")
     return sheets[place - 1]
 
 
-def _first_table(workbook: Any, name: str, told: str | None, header: int) -> tuple[str, list[Row]]:
+def _first_table(workbook: Any, name: str, given: str | None, header: int) -> tuple[str, list[Row]]:
     """The first sheet with any values and the top of it, hidden sheets last."""
     hidden = []
-    for sheet in workbook.sheet_names if told is None else [told]:
+    for sheet in workbook.sheet_names if given is None else [given]:
         found = workbook.load_sheet(
-            sheet, header_row=None, skip_rows=0, n_rows=TOP + header, dtypes="string"
+            sheet, header_row=None, skip_rows=0, n_rows=TOP_ROWS + header, dtypes="string"
         )
         top = pl.DataFrame(found).rows()
-        if not any(filled(row) for row in top):
+        if not any(n_filled(row) for row in top):
             continue
-        if found.visible == "visible" or told is not None:
+        if found.visible == "visible" or given is not None:
             return sheet, top
         hidden.append((sheet, top))
     if not hidden:
-        what = "is an empty workbook" if told is None else f"has an empty sheet {told!r}"
+        what = "is an empty workbook" if given is None else f"has an empty sheet {given!r}"
         raise TableError(f"{name} {what}; a table needs a header and values.")
     return hidden[0]
 
@@ -154,14 +153,14 @@ def _names(top: list[Row], header: int | None, name: str) -> tuple[list[str], in
     above = rows_above(top) if header is None else max(header - 1, 0)
     if above >= len(top):
         raise TableError(f"{name} has no row {header:,}, which should be the header.")
-    left_out = sum(filled(row) > 0 for row in top[:above])
+    left_out = sum(n_filled(row) > 0 for row in top[:above])
     notes = [f"skipped above the header: {counted(left_out, 'row')}"] if left_out else []
     first, *others = [[value or "" for value in row] for row in top[above:]]
     if header == 0:
         return list(by_position(len(first))), 0, []
     if header is None and looks_like_data(first, others):
         return list(by_position(len(first))), above, [*notes, BY_POSITION]
-    names, more = unlike_names(first)
+    names, more = distinct_names(first)
     return list(names), above + 1, notes + more
 
 

@@ -69,9 +69,9 @@ class Fingerprint:
         -------
         ndarray of int64, or None
         """
-        if len(hashes) == self.rows and joined(hashes) == self.training:
+        if len(hashes) == self.rows and joint_hash(hashes) == self.training:
             return np.arange(len(hashes))
-        if len(hashes) != self.table_rows or joined(hashes) != self.table:
+        if len(hashes) != self.table_rows or joint_hash(hashes) != self.table:
             return None
         is_training = np.unpackbits(self.places, count=self.table_rows).astype(bool)
         return np.sort(np.argsort(hashes, kind="stable")[is_training])
@@ -82,7 +82,7 @@ class Fingerprint:
 
 
 @dataclass(eq=False)
-class Search:
+class TrainingRowSearch:
     """Looks for the training rows in a table that comes piece by piece.
 
     Attributes
@@ -151,15 +151,15 @@ def fingerprint(hashes: Array, rows: Array) -> Fingerprint:
     return Fingerprint(
         len(hashes),
         int(is_training.sum()),
-        joined(hashes),
-        joined(trained),
+        joint_hash(hashes),
+        joint_hash(trained),
         np.packbits(is_training[np.argsort(hashes, kind="stable")]),
         distinct[:SAMPLED],
         int((counts[:SAMPLED] > 1).sum()),
     )
 
 
-def joined(hashes: Array) -> str:
+def joint_hash(hashes: Array) -> str:
     """One hash of many, whatever their order."""
     return hashlib.blake2b(np.sort(hashes).tobytes(), digest_size=16).hexdigest()
 

@@ -14,7 +14,7 @@ import polars as pl
 from .._ground.memory import free_memory
 from .excel import read_excel
 from .findings import TableError
-from .sources import AS_FOUND, ReadingOptions
+from .sources import AS_FOUND, SAMPLE_BYTES, ReadingOptions
 
 Format = Literal["csv", "parquet", "arrow", "arrow stream", "json", "excel"]
 
@@ -55,8 +55,8 @@ NO_TABLE_TEXTS = (
     (b"<?xml", "XML; save its table as CSV"),
     (b"@relation", "an ARFF file; save it as CSV, e.g. in Weka or from OpenML"),
 )
-# The bytes looked at, and the largest share of them that may be control characters in a text.
-LOOKED_AT, MOST_CONTROLS = 1 << 16, 0.05
+# The largest share of the first bytes of a text that may be control characters.
+MOST_CONTROLS = 0.05
 CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1c\x1d\x1e\x1f"))
 # What a value takes in memory while it is read, as a number and its copies.
 BYTES_PER_VALUE = 24
@@ -146,7 +146,7 @@ def check_text(text: bytes, name: str) -> None:
         When too many of the first bytes are controls, which texts do not have.
     """
     # A file that was cut off may be filled up with zeros.
-    start = text[:LOOKED_AT].rstrip(b"\0") or text[:LOOKED_AT]
+    start = text[:SAMPLE_BYTES].rstrip(b"\0") or text[:SAMPLE_BYTES]
     if len(start) - len(start.translate(None, CONTROLS)) > MOST_CONTROLS * len(start):
         raise TableError(f"{name} is neither text nor in a known format; save it as CSV.")
 

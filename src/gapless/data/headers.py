@@ -14,9 +14,9 @@ from .forms import MISSING
 from .numbers import MISSING_AMONG_NUMBERS
 
 # Titles and remarks above a table are looked for in so many rows.
-TOP = 20
+TOP_ROWS = 20
 # What stands for a missing value in a column of numbers.
-NO_NAMES = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
+MISSING_WORDS = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
 BY_POSITION = "the first row contains values, so columns are named by position"
 # So many lines below a table may be remarks: marked ones (comments, in brackets, "Source: …"), or
 # several words.
@@ -26,7 +26,7 @@ ABOVE_REMARKS = 10
 MARKED = re.compile(r"^\s*(?:(?:#|%|//|\*)\s*\w|\(.*\w.*\)\s*$|[^\W\d_]+:(?:\s|$))")
 REMARK = re.compile(rf"{MARKED.pattern}|^\s*[^\W\d_]\S*(?:\s+\S+){{3,}}")
 # A number with signs, groups of digits or a decimal comma.
-WRITTEN = re.compile(
+WRITTEN_NUMBER = re.compile(
     r"(?:[$€£¥]\s?)?([+-]?\d{1,3}(?:[.,\s'’]\d{3})*(?:[.,]\d+)?|[+-]?\d+,\d+)\s?[%€$£]?"
 )
 DATE = re.compile(r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?:[T\s]|$)")
@@ -39,22 +39,22 @@ def rows_above(rows: Sequence[Sequence[str | None]]) -> int:
     above two columns, names and numbers have to follow. Headings of several columns, such as those
     of merged cells, stand above names that fill every field, and numbers.
     """
-    top = [[value or "" for value in row] for row in rows[:TOP]]
-    fullest = max(map(filled, top), default=0)
-    above = next((k for k, row in enumerate(top) if 2 * filled(row) >= fullest), 0)
+    top = [[value or "" for value in row] for row in rows[:TOP_ROWS]]
+    fullest = max(map(n_filled, top), default=0)
+    above = next((k for k, row in enumerate(top) if 2 * n_filled(row) >= fullest), 0)
     if fullest == 2:
-        above = next((k for k, row in enumerate(top) if filled(row) == 2), 0)
+        above = next((k for k, row in enumerate(top) if n_filled(row) == 2), 0)
     values = [value for row in top[:above] for value in row if value.strip()]
     if not above or any(_number(value) is not None for value in values):
         return 0
     first, others = top[above], [[value or "" for value in row] for row in rows[above + 1 :]]
     has_names = not looks_like_data(first, others)
-    is_sure = has_names and filled(first) == fullest and have_numbers(others)
-    are_titles = not any(filled(row[1:]) for row in top[:above])
+    is_sure = has_names and n_filled(first) == fullest and have_numbers(others)
+    are_titles = not any(n_filled(row[1:]) for row in top[:above])
     return above if is_sure or (are_titles and fullest > 2) else 0
 
 
-def filled(row: Sequence[str | None]) -> int:
+def n_filled(row: Sequence[str | None]) -> int:
     """How many fields of a row hold something."""
     return sum(value is not None and value.strip() != "" for value in row)
 
@@ -96,7 +96,7 @@ def _number(field: str) -> float | None:
     try:
         number = float(field)
     except ValueError:
-        found = WRITTEN.fullmatch(field.strip())
+        found = WRITTEN_NUMBER.fullmatch(field.strip())
         if found is None:
             return None
         # Of two signs the last is the decimal one; a single one may be either.
@@ -136,7 +136,7 @@ def _has_name_of_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) 
     """Whether a word of the first row stands above numbers alone; ? and none are values."""
     return any(
         _number(field) is None
-        and field.strip().lower() not in NO_NAMES
+        and field.strip().lower() not in MISSING_WORDS
         and have_numbers([row[k : k + 1] for row in others])
         for k, field in enumerate(first)
     )
@@ -167,7 +167,7 @@ def without_footer(frame: pl.DataFrame, short: int | None = None) -> tuple[pl.Da
         return frame, []
     most = min(MOST_REMARKS, max(frame.height - 2, 0))
     block = list(takewhile(_may_stand_below, frame.tail(most).cast(pl.String).rows()[::-1]))
-    gaps = [not filled(row) for row in block]
+    gaps = [not n_filled(row) for row in block]
     first = frame[frame.columns[0]]
     above = first[: frame.height - len(block)].tail(ABOVE_REMARKS).drop_nulls()
     are_numbers_above = len(above) > 0 and all(_number(value) is not None for value in above)
@@ -190,7 +190,7 @@ def without_footer(frame: pl.DataFrame, short: int | None = None) -> tuple[pl.Da
 
 def _may_stand_below(row: Sequence[str | None]) -> bool:
     """Whether a row has no value, or words in its first field alone."""
-    return not filled(row) or (not filled(row[1:]) and REMARK.match(row[0] or "") is not None)
+    return not n_filled(row) or (not n_filled(row[1:]) and REMARK.match(row[0] or "") is not None)
 
 
 def by_position(width: int) -> tuple[str, ...]:
@@ -198,7 +198,7 @@ def by_position(width: int) -> tuple[str, ...]:
     return tuple(f"column_{k + 1}" for k in range(width))
 
 
-def unlike_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+def distinct_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Names without spaces around them, none empty and none twice; notes about what changed."""
     stripped = [name.strip() for name in names]
     taken: set[str] = set()

@@ -23,8 +23,8 @@ Array = np.ndarray
 ALIKE, FEWEST_MOMENTS = 0.2, 30
 # Of so many columns each is tried alone; of more, so many that look most like it.
 MANY_COLUMNS, MOST_TREES = 30, 20
-FEW = "this is to be expected, because the columns have few distinct values"
-MANY = "if they are copies, the test score is too optimistic; drop them"
+FEW_VALUES = "this is to be expected, because the columns have few distinct values"
+COPIES = "if they are copies, the test score is too optimistic; drop them"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,11 +78,11 @@ def find_leaks(
     ['L101', 'D204']
     """
     findings = [
-        *_given_away(table, columns, _trained(target, split), seed),
-        *_straddling(table, columns, split),
+        *_revealing_columns(table, columns, _trained(target, split), seed),
+        *_groups_on_both_sides(table, columns, split),
         *_from_the_future(table, columns),
         *_in_time(table, columns, _trained(target, split)),
-        *_on_both_sides(table, columns, target, split),
+        *_rows_on_both_sides(table, columns, target, split),
         *find_flaws(table, columns, target),
     ]
     return tuple(sorted(findings, key=lambda finding: finding.severity != "warning"))
@@ -99,16 +99,16 @@ def _trained(target: Target, split: Split | None) -> Target:
     return replace(target, values=target.values[kept], rows=target.rows[kept])
 
 
-def _given_away(
+def _revealing_columns(
     table: Table, columns: Sequence[Column], target: Target, seed: int
 ) -> Iterator[Finding]:
     names = [one.name for one in columns if one.is_feature and one.role != "text"]
-    looked = looked_at(target, seed)
+    sample = draw_sample(target, seed)
     if len(names) > MANY_COLUMNS:
-        alike = agreements(table.frame.select(names), looked)
+        alike = agreement_of_neighbours(table.frame.select(names), sample)
         names = [names[k] for k in np.sort(np.argsort(alike)[-MOST_TREES:])]
     for name in names:
-        score = predicted_by_one(table.frame[name], looked)
+        score = score_alone(table.frame[name], sample)
         if score is not None:
             yield found(
                 "L101",
@@ -185,7 +185,9 @@ def _likeness(y: Array) -> float:
 # ---- rows on both sides --------------------------------------------------------------------------
 
 
-def _straddling(table: Table, columns: Sequence[Column], split: Split | None) -> Iterator[Finding]:
+def _groups_on_both_sides(
+    table: Table, columns: Sequence[Column], split: Split | None
+) -> Iterator[Finding]:
     group = next((column for column in columns if column.role == "group"), None)
     if group is not None and split is not None:
         series = table.frame[group.name]
@@ -221,7 +223,7 @@ def _looks_like_groups(column: Column) -> bool:
     return bool(CALLED_ID.search(column.name)) and 5 < column.distinct <= 0.8 * present
 
 
-def _on_both_sides(
+def _rows_on_both_sides(
     table: Table, columns: Sequence[Column], target: Target, split: Split | None
 ) -> Iterator[Finding]:
     """Test rows that equal training rows, by their hashes."""
@@ -237,7 +239,8 @@ def _on_both_sides(
             "L103",
             "note" if few or len(rows) <= 0.01 * len(split.test) else "warning",
             f"{counted(len(rows), 'test row')} ({percent(len(rows) / len(split.test), 1)}) "
-            f"{'equals' if len(rows) == 1 else 'equal'} a training row; {FEW if few else MANY}.",
+            f"{'equals' if len(rows) == 1 else 'equal'} a training row; "
+            f"{FEW_VALUES if few else COPIES}.",
             (),
             rows,
         )
@@ -257,11 +260,11 @@ def has_few_combinations(columns: Sequence[Column]) -> bool:
 # of the rows and are judged on the other, so that a column which is different in each row looks as
 # useless as it is.
 
-LOOKED_AT = 10_000
+SAMPLE_ROWS = 10_000
 FEWEST_ROWS = 30
 LEAVES = 64
 # Trees look at so many of these rows first, and at all if they come so near to a suspicious score.
-FIRST_LOOK, NEAR = 2000, 0.15
+FIRST_ROWS, NEAR = 2000, 0.15
 # So many columns are ordered together.
 COLUMNS_AT_ONCE = 500
 # Scores from which a column is suspected of knowing the target.
@@ -272,7 +275,7 @@ SUSPECT_R2 = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class OneColumn:
+class ColumnScore:
     """The score of one column: balanced accuracy or R²."""
 
     value: float
@@ -287,13 +290,13 @@ class OneColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Looked:
+class RowSample:
     """The rows by which columns are judged, in random order.
 
     Attributes
     ----------
     rows : ndarray of int
-        Rows of the table, at most `LOOKED_AT`.
+        Rows of the table, at most `SAMPLE_ROWS`.
     y : ndarray
         Their target: numbers, or the place of each class among the labels.
     labels : frozenset of str or None
@@ -305,56 +308,56 @@ class Looked:
     labels: frozenset[str] | None
 
 
-def looked_at(target: Target, seed: int) -> Looked:
+def draw_sample(target: Target, seed: int) -> RowSample:
     """Draw the rows by which columns are judged, from those where the target is known."""
-    order = np.random.default_rng(seed).permutation(len(target.rows))[:LOOKED_AT]
+    order = np.random.default_rng(seed).permutation(len(target.rows))[:SAMPLE_ROWS]
     rows, y = target.rows[order], target.values[order]
     if target.task != "classification":
-        return Looked(rows, y, None)
+        return RowSample(rows, y, None)
     labels, classes = np.unique(y, return_inverse=True)
-    return Looked(rows, classes, frozenset(map(str, labels)))
+    return RowSample(rows, classes, frozenset(map(str, labels)))
 
 
-def predicted_by_one(series: pl.Series, looked: Looked) -> OneColumn | None:
+def score_alone(series: pl.Series, sample: RowSample) -> ColumnScore | None:
     """The score of a column that nearly gives the target away; None for all others.
 
     Parameters
     ----------
     series : polars.Series
         The column, in all rows of the table.
-    looked : Looked
+    sample : RowSample
         The rows by which it is judged.
     """
-    column, y, labels = series.gather(looked.rows), looked.y, looked.labels
+    column, y, labels = series.gather(sample.rows), sample.y, sample.labels
     if len(column) < FEWEST_ROWS:
         return None
     if labels is None:
         least, name = SUSPECT_R2, "R²"
         value = _r2_of_line(column, y)
         if value < least:
-            value = max(value, _looked_twice(_r2, column, y, least))
+            value = max(value, _scored_in_two_steps(_r2, column, y, least))
     else:
         least = SUSPECT_COPY if _has_labels(column, labels) else SUSPECT_ACCURACY
         name = "balanced accuracy"
-        value = _looked_twice(_accuracy, column, y, least)
-    return OneColumn(value, name) if value >= least else None
+        value = _scored_in_two_steps(_accuracy, column, y, least)
+    return ColumnScore(value, name) if value >= least else None
 
 
-def _looked_twice(
+def _scored_in_two_steps(
     score: Callable[[pl.Series, Array], float], column: pl.Series, y: Array, least: float
 ) -> float:
     """The score of a column, by few rows if these say that it is far below `least`.
 
     Levels are learned one by one and need all rows, but take no time.
     """
-    if _is_ordered(column) and len(y) > FIRST_LOOK:
-        first = score(column[:FIRST_LOOK], y[:FIRST_LOOK])
+    if _is_ordered(column) and len(y) > FIRST_ROWS:
+        first = score(column[:FIRST_ROWS], y[:FIRST_ROWS])
         if first < least - NEAR:
             return first
     return score(column, y)
 
 
-def agreements(frame: pl.DataFrame, looked: Looked) -> Array:
+def agreement_of_neighbours(frame: pl.DataFrame, sample: RowSample) -> Array:
     """How much alike the targets of rows are that stand beside each other in order of each column.
 
     A quick look at many columns: those that give the target away have the most of it.
@@ -363,17 +366,17 @@ def agreements(frame: pl.DataFrame, looked: Looked) -> Array:
     ----------
     frame : polars.DataFrame
         The columns, in all rows of the table.
-    looked : Looked
+    sample : RowSample
         The rows by which they are judged; equal ones stand in their order.
     """
-    known, y = frame[looked.rows], looked.y
+    known, y = frame[sample.rows], sample.y
     alike = []
     for first in range(0, known.width, COLUMNS_AT_ONCE):
         some = known[:, first : first + COLUMNS_AT_ONCE]
         # One call for many columns: each has a cost of its own, far above that of its ranks.
         ranks = some.select(pl.all().rank("dense").fill_null(0)).to_numpy()
         beside = y[np.argsort(ranks, axis=0, kind="stable")]
-        if looked.labels is not None:
+        if sample.labels is not None:
             alike.append(np.mean(beside[1:] == beside[:-1], axis=0))
         else:
             alike.append(-np.mean(np.diff(beside, axis=0) ** 2, axis=0))

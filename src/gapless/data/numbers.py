@@ -18,8 +18,8 @@ MISSING_AMONG_NUMBERS = (
     *("missing", "unknown", "not available"),
     *("#div/0!", "#value!", "#ref!", "#name?", "#num!"),
 )
-# Texts looked at before all of them are: enough to see that a column has no numbers.
-LOOKED_AT = 1000
+# Texts of a column that show what it may be, before all of them are read.
+SAMPLE_TEXTS = 1000
 # A column has numbers, a unit or times if so large a share of its texts has; others are missing.
 SHARE_OF_NUMBERS = 0.95
 # Digits that are no quantity: 00123, or more of them than an Int64 holds.
@@ -118,9 +118,10 @@ def _as_numbers(
     return Numbers(integers, decimal, unit, notes)
 
 
-def _few(texts: pl.Series) -> pl.Series:
+def sample_of(texts: pl.Series) -> pl.Series:
+    """Some texts at equal distances, at most twice `SAMPLE_TEXTS`; missing ones are left out."""
     present = texts.drop_nulls()
-    return present.gather_every(max(1, len(present) // LOOKED_AT))
+    return present.gather_every(max(1, len(present) // SAMPLE_TEXTS))
 
 
 # ---- as programs write them ----------------------------------------------------------------------
@@ -257,7 +258,7 @@ def _bare(texts: pl.Series) -> pl.Series:
 
 def _decorated_numbers(texts: pl.Series, decimal: str | None = None) -> Numbers | None:
     """Numbers such as 1,234.50, 1.234,5, 12 %, $3; a few other texts may be among them."""
-    present, few = texts.drop_nulls(), _few(texts)
+    present, few = texts.drop_nulls(), sample_of(texts)
     few = few.filter(~few.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS))
     marks = decimal or ".,"
     if max(_share_of_numbers(few, mark) for mark in marks) < 0.5 or _are_codes(texts):
@@ -324,7 +325,7 @@ def _numbers_of_a_unit(texts: pl.Series, decimal: str | None = None) -> Numbers 
 
 def _unit(texts: pl.Series) -> str | None:
     """The unit that nearly all texts have with their numbers; None if there is none."""
-    few = _few(texts)
+    few = sample_of(texts)
     for pattern, group in ((UNIT_AFTER, 2), (UNIT_BEFORE, 1)):
         counts = few.str.extract(pattern, group).drop_nulls().value_counts(sort=True)
         if counts.height and counts["count"][0] >= SHARE_OF_NUMBERS * len(few):
@@ -334,7 +335,7 @@ def _unit(texts: pl.Series) -> str | None:
 
 def several_units(texts: pl.Series) -> list[str]:
     """Units of which nearly all texts have one beside their numbers; none if they are many."""
-    few = _few(texts)
+    few = sample_of(texts)
     units = few.str.extract(UNIT_AFTER, 2).drop_nulls()
     if len(units) < SHARE_OF_NUMBERS * len(few) or few.n_unique() < 2 * MOST_UNITS:
         return []
@@ -366,7 +367,7 @@ def _have_multiples(texts: pl.Series) -> bool:
 
     One letter behind all numbers is a unit: 300 K, 5 m.
     """
-    few = _few(texts)
+    few = sample_of(texts)
     parts = few.str.extract_groups(MULTIPLE).struct.unnest()
     letters = set(parts.to_series(1).drop_nulls().unique())
     plain = few.str.contains(rf"^\p{{Sc}}?{NUMBER}$") & ~few.str.contains(MULTIPLE)
@@ -396,7 +397,7 @@ def _multiplied(texts: pl.Series, decimal: str) -> pl.Series:
 
 def _times(texts: pl.Series, decimal: str | None = None) -> Numbers | None:
     """Times such as 1:02:30, 12:30 and 2:30 PM, in seconds."""
-    few = _few(texts)
+    few = sample_of(texts)
     fits = few.str.contains(TIME) | few.str.contains(TIME_OF_TWELVE_HOURS)
     if not len(few) or int(fits.sum()) < SHARE_OF_NUMBERS * len(few):
         return None

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._ground.stored import INPUT, Declaration, Each, Flag, Value, Word
 from .._ground.word_counts import count_words, in_columns
-from .columns import Column, as_role, finite_numbers
+from .columns import MOST_LEVELS, Column, as_role, finite_numbers
+from .dates import MICROSECONDS_PER_DAY
 from .findings import TableError, listed
 from .tables import Table, frame_of, usual_types
 
@@ -144,7 +145,6 @@ OTHER = "(other)"
 MISSING = "(missing)"
 DAYS_OF_A_YEAR = 365.25
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MICROSECONDS_OF_A_DAY = 86_400e6
 
 
 class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -178,7 +178,7 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self,
         columns: Sequence[Column],
         *,
-        most_levels: int = 200,
+        most_levels: int = MOST_LEVELS,
         missing_level: str | None = None,
     ):
         self.columns = columns
@@ -382,7 +382,7 @@ def _parts(series: pl.Series, with_hour: bool) -> dict[str, pl.Series]:
     """The parts of dates by their names."""
     time = series.dt
     parts = {
-        "days": series.to_physical() / MICROSECONDS_OF_A_DAY,
+        "days": series.to_physical() / MICROSECONDS_PER_DAY,
         "month": time.month(),
         "day": time.day(),
         "weekday": time.weekday(),

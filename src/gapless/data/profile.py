@@ -12,21 +12,18 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from .columns import Column, as_role, finite_numbers
+from .columns import MOST_LEVELS, Column, as_role, finite_numbers
+from .dates import MICROSECONDS_PER_DAY
 from .fingerprints import Fingerprint, fingerprint, row_hashes
 from .forms import read
 from .tables import Table, frame_of, usual_types
+from .target import MOST_CLASSES
 
 Array = np.ndarray
 Kind = Literal["number", "level", "date", "text"]
 
 # Quantiles of numbers: one for each 64th of the rows.
 QUANTILES = 64
-# Levels that are kept: as many as the preparation keeps, so that no model knows any other.
-MOST_LEVELS = 200
-# Whole numbers of so few values, as a target, are levels.
-FEW_CLASSES = 20
-MICROSECONDS_OF_A_DAY = 86_400e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +209,7 @@ def kind_of(column: Column) -> Kind:
     if column.role == "text":
         return "text"
     if column.role == "target" and column.dtype in ("Int64", "Float64"):
-        few = column.dtype == "Int64" and column.distinct <= FEW_CLASSES
+        few = column.dtype == "Int64" and column.distinct <= MOST_CLASSES
         return "level" if few else "number"
     return "level"
 
@@ -249,7 +246,7 @@ def as_numbers(series: pl.Series) -> Array:
     if present.dtype == pl.String:
         present = present.str.len_chars()
     elif present.dtype.is_temporal():
-        present = present.to_physical() / MICROSECONDS_OF_A_DAY
+        present = present.to_physical() / MICROSECONDS_PER_DAY
     return np.sort(present.cast(pl.Float64).to_numpy())
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from .._ground.percent import percent
 from .columns import Column
-from .findings import Finding, counted, found
+from .findings import SHOWN, Finding, counted, found
 from .headers import totals_row
 from .tables import Table
 from .target import Target
@@ -153,17 +153,16 @@ def _of_totals(table: Table) -> Iterator[Finding]:
 # ---- spellings ----------------------------------------------------------------------------------
 
 # Shorter words differ by a letter and are words all the same: S and XS, Aa and AA.
-SHORTEST = 3
+SHORTEST_WORD = 3
 # From so many letters on, any one of them may be wrong; of fewer, none is exchanged for another.
-LONG = 5
-# A typing error is rare beside the level that was meant, and that has some rows.
-RARE, FEWEST_MEANT = 0.05, 10
+LONG_WORD = 5
+# A typing error is rare beside the level that was intended, and that has some rows.
+RARE_SHARE, FEWEST_MEANT = 0.05, 10
 # Among more levels than this, words that differ by one letter are to be expected.
 MOST_LEVELS = 300
-SHOWN = 5
 
 
-def alike(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
+def similar_spellings(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
     """Groups of levels that look like different spellings of one, the most frequent first.
 
     Parameters
@@ -180,9 +179,9 @@ def alike(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
     same: dict[str, list[str]] = defaultdict(list)
     for level in sorted(counts, key=lambda level: (-counts[level], level)):
         same[_folded(level)].append(level)
-    meant = _meant(same, {word: sum(counts[one] for one in same[word]) for word in same})
-    groups = {word: levels for word, levels in same.items() if word not in meant}
-    for word, right in meant.items():
+    intended = _intended(same, {word: sum(counts[one] for one in same[word]) for word in same})
+    groups = {word: levels for word, levels in same.items() if word not in intended}
+    for word, right in intended.items():
         groups[right].extend(same[word])
     return [tuple(levels) for levels in groups.values() if len(levels) > 1]
 
@@ -195,11 +194,11 @@ def _folded(level: str) -> str:
     plain = re.sub(r"\s+", " ", plain).strip(" .,;:!")
     if not re.search(r"\d", plain):
         plain = re.sub(r"(?<=[^\W\d_])[\s_-]+(?=[^\W\d_])", "", plain)
-    return plain if len(re.findall(r"[^\W\d_]", plain)) >= SHORTEST else level
+    return plain if len(re.findall(r"[^\W\d_]", plain)) >= SHORTEST_WORD else level
 
 
-def _meant(same: Mapping[str, list[str]], counts: Mapping[str, int]) -> dict[str, str]:
-    """For each word that looks like a typing error, the frequent one that was meant."""
+def _intended(same: Mapping[str, list[str]], counts: Mapping[str, int]) -> dict[str, str]:
+    """For each word that looks like a typing error, the frequent one that was intended."""
     words = [word for word in same if _is_word(same[word][0])]
     if len(words) > MOST_LEVELS:
         return {}
@@ -209,22 +208,22 @@ def _meant(same: Mapping[str, list[str]], counts: Mapping[str, int]) -> dict[str
             other
             for other in words
             if counts[other] >= FEWEST_MEANT
-            and counts[word] <= RARE * counts[other]
-            and (is_slip(word, other) or _has_lost_capital(same[word][0], same[other][0]))
+            and counts[word] <= RARE_SHARE * counts[other]
+            and (is_typing_error(word, other) or _has_lost_capital(same[word][0], same[other][0]))
         ]
         if near:
             found[word] = max(near, key=lambda other: counts[other])
-    # What was meant is no error itself.
+    # What was intended is no error itself.
     return {word: right for word, right in found.items() if right not in found}
 
 
 def _is_word(level: str) -> bool:
     """Whether letters alone make it up, and not capitals, which are codes: XS, USA."""
-    is_code = level.isupper() and len(level) < LONG
+    is_code = level.isupper() and len(level) < LONG_WORD
     return not is_code and re.fullmatch(r"[^\W\d_]{2,}(?:[\s-]+[^\W\d_]+)*", level) is not None
 
 
-def is_slip(word: str, other: str) -> bool:
+def is_typing_error(word: str, other: str) -> bool:
     """Whether two words differ by a letter behind the first: one too many, too few or wrong.
 
     Of short words, only letters in the wrong order are taken for an error: Jun and Jul are two.
@@ -237,7 +236,7 @@ def is_slip(word: str, other: str) -> bool:
     rest, its = word[start:], other[start:]
     if rest[1::-1] + rest[2:] == its and len(rest) > 1:
         return True
-    is_long = max(len(word), len(other)) >= LONG
+    is_long = max(len(word), len(other)) >= LONG_WORD
     return is_long and (rest[1:] == its[1:] or rest[1:] == its or rest == its[1:])
 
 
@@ -246,7 +245,7 @@ def _has_lost_capital(level: str, other: str) -> bool:
     return other[:1].isupper() and level == other[1:] and level.islower()
 
 
-def in_words(groups: list[tuple[str, ...]]) -> Iterator[str]:
+def _in_words(groups: list[tuple[str, ...]]) -> Iterator[str]:
     """Each group as people would name it."""
     for levels in groups[:SHOWN]:
         yield " and ".join(repr(level) for level in levels[:SHOWN])
@@ -258,16 +257,16 @@ def _of_spellings(table: Table, columns: Sequence[Column]) -> Iterator[Finding]:
     for column in columns:
         if column.role in ("category", "target") and column.dtype == "String":
             counts = table.frame[column.name].drop_nulls().value_counts()
-            yield from spelled_alike(column, alike(dict(counts.iter_rows())))
+            yield from spelling_findings(column, similar_spellings(dict(counts.iter_rows())))
 
 
-def spelled_alike(column: Column, groups: list[tuple[str, ...]]) -> Iterator[Finding]:
-    """The finding about categories that look like one, from `alike`; of classes it is a warning."""
+def spelling_findings(column: Column, groups: list[tuple[str, ...]]) -> Iterator[Finding]:
+    """What to say of categories that look like one; of classes it is a warning."""
     if groups:
         yield found(
             "D208",
             "warning" if column.role == "target" else "note",
-            f"column {column.name!r}: {', '.join(in_words(groups))} look like different spellings "
+            f"column {column.name!r}: {', '.join(_in_words(groups))} look like different spellings "
             "of one category; use one spelling.",
             (column.name,),
         )

@@ -14,13 +14,14 @@ import polars as pl
 from .builtin import BUILTIN, load_builtin
 from .columns import Column
 from .delimited import delimited_blocks, read_delimited
-from .dialects import NONE
+from .dialects import NO_DELIMITER
 from .encodings import as_utf8, encoding_of, utf8_blocks
 from .findings import TableError
 from .formats import check_text, damage_named, format_of, read_binary, read_json
 from .forms import Form, form_by_type, read
 from .sources import (
     AS_FOUND,
+    BLOCK,
     STANDARD_INPUT,
     Opened,
     ReadingOptions,
@@ -30,8 +31,7 @@ from .sources import (
 )
 from .tables import Table, typed, usual_types
 
-# Bytes of text that become one batch.
-BLOCK = 1 << 24
+# Rows of a batch, where the format has rows and no bytes to cut at.
 ROWS = 100_000
 REPLACED = "\ufffd".encode()
 # The address of something that is not on this machine, or written as if it were not.
@@ -118,7 +118,7 @@ def _read(opened: Opened, options: ReadingOptions) -> Table:
         notes: list[str] = []
     else:
         frame, dialect, notes = read_delimited(text, name, options)
-        between = None if dialect.delimiter == NONE else dialect.delimiter
+        between = None if dialect.delimiter == NO_DELIMITER else dialect.delimiter
     return typed(
         _not_empty(frame, name),
         (*said, *notes),
@@ -273,7 +273,7 @@ def batches_like(
         Some rows as they stand in the source, and the same as values.
     """
     forms: dict[str, Form] | None = None
-    told = options.told()
+    told = options.given()
     decimal = told.pop("decimal", None)
     for frame in read_batches(source, {}, **told):
         if forms is None:
@@ -283,7 +283,9 @@ def batches_like(
         yield frame, as_values(frame, forms)
 
 
-def joined(frames: Sequence[pl.DataFrame], source: Source, columns: Sequence[Column]) -> Table:
+def joined_batches(
+    frames: Sequence[pl.DataFrame], source: Source, columns: Sequence[Column]
+) -> Table:
     """The pieces of a table as one.
 
     Parameters

@@ -35,7 +35,12 @@ BESIDE_TABLES = ("__MACOSX/", ".DS_Store")
 OF_DOCUMENTS = ("[Content_Types].xml", "mimetype")
 # Bytes of memory that reading takes for each byte of a table: fields become objects of their own.
 MEMORY_PER_BYTE = 8
-AT_ONCE = 1 << 24
+# Bytes that are read and become rows at a time: enough that a call costs nothing beside its work.
+BLOCK = 1 << 24
+# The first bytes of a text, which show its encoding and its delimiter, and whether it is one.
+SAMPLE_BYTES = 1 << 16
+# What Python's own readers buffer.
+BUFFER = 1 << 20
 # Of Zstandard so few, since each may unpack to 32,000.
 PACKED_AT_ONCE = 1 << 11
 
@@ -77,7 +82,7 @@ def read_whole(stream: IO[bytes], name: str, check: Callable[[bytes], None] | No
     most = free_memory() / MEMORY_PER_BYTE
     blocks: list[bytes] = []
     size = 0
-    while block := stream.read(AT_ONCE):
+    while block := stream.read(BLOCK):
         if check is not None and not blocks:
             check(block)
         size += len(block)
@@ -125,7 +130,7 @@ def _in_time(stream: Any, deadline: float | None, name: str, closes: bool = True
     if has_end:
         return stream
     os.set_blocking(number, True)
-    return io.BufferedReader(_Timed(stream, deadline, name, closes), 1 << 20)
+    return io.BufferedReader(_Timed(stream, deadline, name, closes), BUFFER)
 
 
 class _Timed(io.RawIOBase):
@@ -192,7 +197,7 @@ def _damaged(name: str, error: Exception) -> TableError:
 def _unpacked(stream: Any, head: bytes, name: str) -> IO[bytes]:
     for magic, reader in PACKINGS:
         if head.startswith(magic):
-            return io.BufferedReader(_Unpacking(reader(stream, name), name), 1 << 20)
+            return io.BufferedReader(_Unpacking(reader(stream, name), name), BUFFER)
     return _out_of_archive(stream, name) if head.startswith(b"PK\x03\x04") else stream
 
 
@@ -206,7 +211,7 @@ def _out_of_archive(stream: Any, name: str) -> IO[bytes]:
         files = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
         if not any(file in OF_DOCUMENTS for file in files):
             file = _only_table(files, name)
-            return io.BufferedReader(_Unpacking(archive.open(file), name), 1 << 20)
+            return io.BufferedReader(_Unpacking(archive.open(file), name), BUFFER)
     except TableError:
         raise
     except Exception as error:
@@ -336,13 +341,13 @@ class ReadingOptions:
         if self.decimal not in (None, *DECIMALS):
             raise TableError(f"the decimal mark must be '.' or ',', got {self.decimal!r}.")
 
-    def told(self) -> dict[str, Any]:
+    def given(self) -> dict[str, Any]:
         """Those that are not None, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def over(self, others: ReadingOptions) -> ReadingOptions:
         """These, and for what they leave open others."""
-        return replace(others, **self.told())
+        return replace(others, **self.given())
 
 
 AS_FOUND = ReadingOptions()

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     from gapless.data import read_table
 
     _tell(printer, f"reading {args.table}", 0.0, math.inf)
-    table = read_table(args.table, **reading_of(args).told(), time_limit=args.time_limit)
+    table = read_table(args.table, **reading_of(args).given(), time_limit=args.time_limit)
     target = _target_of(table) if args.target is None else args.target
     printer.detail(str(table))
     for note in table.notes:
