@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from gapless._ground.distinct_rows import DistinctRows
 from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless._ground.threads import threads
 from gapless.kernels import (
@@ -19,7 +20,7 @@ from gapless.kernels import (
     White,
 )
 from gapless.problem import kernel_features
-from gapless.problem.kernel_features import Distinct, Drawing, factor, pivoted_cholesky
+from gapless.problem.kernel_features import Drawing, factor, pivoted_cholesky
 
 KERNELS = [
     Gaussian(0.3),
@@ -89,7 +90,7 @@ def test_landmarks_explain_themselves_and_more_of_them_more(X):
 
 
 def test_further_landmarks_leave_the_first_features_alone(X, rng):
-    distinct = Distinct.of(X, np.ones(len(X)))
+    distinct = DistinctRows.of(X, np.ones(len(X)))
     drawing = Drawing(Gaussian(0.2), X, distinct, seed=0, most=40)
     few, many = drawing.features(10), drawing.features(40)
     np.testing.assert_allclose(many.train[:, :10], few.train, atol=1e-12)
@@ -169,7 +170,7 @@ def test_equal_rows_have_equal_features_wherever_they_stand(rng, monkeypatch):
     X = np.repeat(rng.normal(size=(40, 3)), 3, axis=0)[rng.permutation(120)]
     for kind in ("exact", "nystroem", "random_features"):
         train = factor(Gaussian(), X, kind=kind, rank=16).train
-        labels = kernel_features.row_labels(X)
+        labels = DistinctRows.of(X, np.ones(len(X))).inverse
         for label in range(40):
             assert len(np.unique(train[labels == label], axis=0)) == 1
 

@@ -158,7 +158,7 @@ def test_rows_that_are_no_support_vectors_keep_their_scores():
     X, y = two_classes()
     fitted = fitted_of(SVC(C=1.0), X, y)
     idle = np.flatnonzero(fitted.points[0].theta == 0)
-    rows = np.flatnonzero(np.isin(fitted.rows.place, idle))
+    rows = np.flatnonzero(np.isin(fitted.rows.inverse, idle))
     for held in (fitted.held_out(None), fitted.by_span()[0]):
         np.testing.assert_array_equal(held[rows], fitted.predictions[rows])
 

@@ -10,6 +10,7 @@ from sklearn.svm import SVC as PeerSVC
 
 import gapless
 from gapless.models.svm import SVC, SVR, tuning, tuning_scores
+from gapless.models.svm.training_rows import TrainingRows
 
 
 def rings(n=150, seed=0):
@@ -192,7 +193,7 @@ def test_a_batch_has_the_solutions_of_single_machines():
     X, y = load_iris(return_X_y=True)
     model = SVC(C=3.0, gamma=0.5)
     data = model._read(X, y, None)
-    machine = model._machine(data, model._distinct(data))
+    machine = model._machine(data, TrainingRows.read(data))
     batch = tuning_scores.Batch(machine, np.arange(machine.matrix.n)).on(machine.matrix.whole())
     for C in (30.0, 3.0):  # a smaller C begins at a solution that has to shrink
         batch.move_to(C)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         RANDOM,
         RESIDUAL,
         UNFINISHED,
-        Distinct,
         Drawing,
         KernelFeatures,
         Tried,

@@ -26,6 +26,7 @@ import numpy as np
 import scipy.linalg
 
 from .._ground.design import Design
+from .._ground.distinct_rows import DistinctRows
 from .._ground.interrupt import check
 from .._ground.lapack import call_lapack, pstrf
 from .._ground.memory import GIGABYTE, free_memory
@@ -104,7 +105,7 @@ class KernelFeatures:
             out[rows] = self._of(X[rows])
         return out
 
-    def transform_training(self, X: Any, distinct: Distinct) -> Array:
+    def transform_training(self, X: Any, distinct: DistinctRows) -> Array:
         """The same for rows among which some may be equal, or have no weight.
 
         The other rows of a block may change a row's last digit. So the distinct rows of positive
@@ -315,7 +316,7 @@ def factor(
     the strength.
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
-    kernel, distinct = kernel.resolve(X, weights), Distinct.of(X, weights)
+    kernel, distinct = kernel.resolve(X, weights), DistinctRows.of(X, weights)
     if kind == RANDOM:
         return random_features(kernel, X, distinct, rank, seed)
     if kind == EXACT:
@@ -360,11 +361,6 @@ def check_memory(rows: int, columns: int, dtype: Any, cure: str) -> None:
         )
 
 
-def row_labels(X: Any) -> Array:
-    """Labels 0, 1, … of the rows, the same for equal rows, numbered by their content."""
-    return Design(X).equal_rows(np.zeros(X.shape[0]))
-
-
 def row_blocks(n: int, rank: int) -> Iterator[slice]:
     """Slices of rows whose features fit a block; checks Ctrl-C and the time limit in between."""
     size = max(ENTRIES // max(rank, 1), 1)
@@ -373,28 +369,7 @@ def row_blocks(n: int, rank: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
-@dataclass(frozen=True, eq=False)
-class Distinct:
-    """The distinct rows of positive weight, by content: their first positions, and their weights.
-
-    `inverse` is the distinct row of each row, −1 without weight.
-    """
-
-    first: Array
-    weights: Array
-    inverse: Array
-
-    @classmethod
-    def of(cls, X: Any, weights: Array) -> Distinct:
-        """The distinct rows of X."""
-        labels, counted = row_labels(X), np.flatnonzero(weights > 0)
-        _, first, numbers = np.unique(labels[counted], return_index=True, return_inverse=True)
-        inverse = np.full(len(labels), -1)
-        inverse[counted] = numbers
-        return cls(counted[first], np.bincount(numbers, weights[counted]), inverse)
-
-
-def exact_features(kernel: Kernel, X: Any, distinct: Distinct) -> LandmarkFeatures:
+def exact_features(kernel: Kernel, X: Any, distinct: DistinctRows) -> LandmarkFeatures:
     """Features that reproduce K up to rounding."""
     m = len(distinct.first)
     check_memory(m, 3 * m, np.float64, 'use approximation="nystroem", or fewer rows')
@@ -470,7 +445,7 @@ class Drawing:
         self,
         kernel: Kernel,
         X: Any,
-        distinct: Distinct,
+        distinct: DistinctRows,
         seed: int,
         most: int,
         residual: float | None = None,
@@ -547,7 +522,7 @@ def smallest(keys: Array, count: int) -> Array:
 
 
 def random_features(
-    kernel: Kernel, X: Any, distinct: Distinct, rank: int, seed: int
+    kernel: Kernel, X: Any, distinct: DistinctRows, rank: int, seed: int
 ) -> RandomFeatures:
     """Frequencies in pairs of a cosine and a sine, whose product has the least variance."""
     rng = np.random.default_rng(seed)

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from .._ground import core as _core
 from .._ground.columns import NUMBERS, Series, is_table, series_of
 from .._ground.design import Design
+from .._ground.distinct_rows import DistinctRows
 
 Array = np.ndarray
 
@@ -50,12 +51,8 @@ class Population:
     @classmethod
     def of(cls, X: Any, y: Array, weights: Array) -> Population:
         """The population of rows with these targets, (n,) or (n, K), and weights."""
-        kept = np.flatnonzero(weights > 0)
-        labels = Design(as_numbers(X)).equal_rows(y)[kept]
-        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        place = np.full(len(weights), -1)
-        place[kept] = inverse
-        return cls(kept[first], place, np.bincount(inverse, weights[kept]))
+        rows = DistinctRows.of(as_numbers(X), weights, y)
+        return cls(rows.first, rows.inverse, rows.weights)
 
     @property
     def total(self) -> float:

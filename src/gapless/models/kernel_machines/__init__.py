@@ -3,8 +3,8 @@
 `logistic` is a linear model on features of the kernel, and `ridge_on_features` least squares on
 them; `feature_maps` makes such features for pipelines. `ridge`, `gaussian_process` (the same with
 predictive variances, and a kernel fitted by `marginal_likelihood`) and `local` (weighted means and
-lines around each point, by `smoothing`) have closed forms, and share `_base`: `rows` merges equal
-rows, `least_squares` solves their equations, `tuning` chooses strength and scale, and
+lines around each point, by `smoothing`) have closed forms, and share `_base`: `least_squares`
+merges equal rows and solves their equations, `tuning` chooses strength and scale, and
 `leave_one_out` leaves rows out.
 """
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import kernels
 from ..._ground.about import Examples
 from ..._ground.design import Design
+from ..._ground.distinct_rows import DistinctRows
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.lapack import call_lapack, eigh
 from ..._ground.parts import OfParts
@@ -31,7 +32,7 @@ from ..._ground.stored import INPUT, Declaration, Numbers, Unused, Value
 from ..._ground.threads import single_blas
 from ..._ground.validation import read_rows, read_table
 from ...kernels import KERNEL_INSTANCE, Gaussian, Kernel
-from ...problem import PRECOMPUTED, RESIDUAL, Distinct, Drawing, smallest, some_rows
+from ...problem import PRECOMPUTED, RESIDUAL, Drawing, smallest, some_rows
 from ...unseen import take_over
 
 POLYNOMIAL = ("poly", "polynomial")
@@ -163,7 +164,7 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         table = read_table(self, X, sample_weight)
         X, kernel = table.X, self._chosen().resolve(table.X, table.weights)
-        distinct = Distinct.of(X, table.weights)
+        distinct = DistinctRows.of(X, table.weights)
         if self.n_components > X.shape[0]:
             warnings.warn(
                 f"n_components = {self.n_components} > n_samples = {X.shape[0]}. This is not "
@@ -232,7 +233,7 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return kernels.Callable(polynomial_kernel, options={"gamma": self.gamma} | given)
         return kernels.by_name(self.kernel, gamma=self.gamma, **given)
 
-    def _draw(self, kernel: Kernel, X, distinct: Distinct):
+    def _draw(self, kernel: Kernel, X, distinct: DistinctRows):
         """Positions of the landmarks, in the order in which they were drawn."""
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.design import Design
+from ..._ground.distinct_rows import DistinctRows
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.interrupt import IN_SECONDS, limit_name
 from ..._ground.progress import watch
@@ -246,13 +247,10 @@ class GaussianProcessRegressor(KernelRegressor):
             std = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=data.weights))
             std = np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0)
         labels = Design(data.X).equal_rows(np.column_stack([y, noise]))
-        kept = np.flatnonzero(data.weights > 0)
-        _, first, inverse = np.unique(labels[kept], return_index=True, return_inverse=True)
-        weights, order = np.bincount(inverse, data.weights[kept]), np.argsort(first)
-        rows = kept[first[order]]
-        process = Process(
-            Design(data.X).rows(rows).X, (y[rows] - mean) / std, noise[rows], weights[order]
-        )
+        distinct = DistinctRows.by(labels, data.weights)
+        order = np.argsort(distinct.first)
+        rows, weights = distinct.first[order], distinct.weights[order]
+        process = Process(Design(data.X).rows(rows).X, (y[rows] - mean) / std, noise[rows], weights)
         return process, mean, std
 
     def _noise_of(self, n: int) -> Array:

@@ -27,14 +27,17 @@ import scipy.linalg
 from scipy.linalg import blas, lapack
 
 from ..._ground.design import Design
+from ..._ground.distinct_rows import DistinctRows
 from ..._ground.interrupt import check
 from ..._ground.lapack import call_lapack, potrf
 from ..._ground.memory import GIGABYTE
 from ..._ground.stored import all_finite
 from ..._ground.threads import single_blas
+from ..._ground.validation import Training
 from ...certificates import Certificate, Conditions, Violation, judged
 from ...problem import KernelMatrix
 from ...solvers import EPS, Cholesky, blocked_cholesky
+from ...unseen import Distinct, left_together
 
 Array = np.ndarray
 
@@ -252,6 +255,55 @@ class KernelSquares:
             cure = "raise time_limit" if is_null else "raise alpha, or fit again"
             return proof.certificate(self.scale, tol, cure)
         return proof.stationary(self.scale, tol)
+
+
+class TrainingRows:
+    """The distinct rows (x, y) of the data, and what kernel least squares minimises on them.
+
+    Parameters
+    ----------
+    data : Training
+        All rows.
+    """
+
+    def __init__(self, data: Training):
+        self.data, y = data, data.y.reshape(len(data.y), -1)
+        self.distinct = DistinctRows.of(data.X, data.weights, data.y)
+        self.first, self.weights = self.distinct.first, self.distinct.weights
+        self.y = y[self.first]
+
+    def squares(self, kernel: Any, fit_bias: bool) -> KernelSquares:
+        """What kernel ridge minimises on them."""
+        return KernelSquares(kernel, self.data.X, self.first, self.y, self.weights, fit_bias)
+
+    @cached_property
+    def units(self) -> Distinct:
+        """Which of the distinct rows have one x, and are left out together."""
+        labels = left_together(Design(self.data.X), self.data.y, self.data.weights > 0)
+        return Distinct.by(np.unique(labels[self.first], return_inverse=True)[1], self.weights)
+
+    def unit_squares(self, kernel: Any, fit_bias: bool) -> KernelSquares:
+        """The same with the rows of one x as one, whose target is the mean of theirs."""
+        units = self.units
+        means = units.means(self.y, self.weights)
+        off = (self.y - means[units.inverse]) ** 2
+        return KernelSquares(
+            kernel,
+            self.data.X,
+            self.first[units.first],
+            means,
+            units.weights,
+            fit_bias,
+            within=units.means(off.mean(axis=1), self.weights),
+        )
+
+    def spread(self, c: Array) -> Array:
+        """Coefficients of the distinct rows (n, K) for all rows, equal ones by their weights."""
+        return self.distinct.shares(self.data.weights)[:, None] * c[self.distinct.inverse]
+
+    def gather(self, of_all: Array) -> Array:
+        """Coefficients of all rows (N, K), summed over equal ones."""
+        return self.distinct.sums(of_all)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from ...certificates import Certificate, judged
 from ...solvers import Trace
 from ...unseen import LOO, NotAvailable, Refittable, Version, best_of, drawn
 from ._base import TRAINING, Array, KernelRegressor
-from .rows import Merged
+from .least_squares import TrainingRows
 from .smoothing import KERNELS, Smoother
 from .tuning import METRIC, HeldOutPath, KernelChoice, search_of
 
@@ -156,7 +156,7 @@ default="gaussian"
             KeyboardInterrupt; an error leaves the estimator as it was.
         """
         data = self._read(X, y, sample_weight)
-        rows = Merged.of(data)
+        rows = TrainingRows(data)
         base = Design(data.X).rows(rows.first).dense()
         units = Units.of(base, rows.weights)
         targets = data.y[rows.first]
@@ -209,7 +209,7 @@ default="gaussian"
     def _smoother(self, X: Array, y: Array, weights: Array) -> Smoother:
         return Smoother(X, y.reshape(len(y), -1), weights, self.kernel, int(self.degree))
 
-    def _search(self, rows: Merged, base: Array, units: Units) -> BandwidthSearch:
+    def _search(self, rows: TrainingRows, base: Array, units: Units) -> BandwidthSearch:
         """Nothing tried yet, on the distinct x: the rows of one count as their mean."""
         merged = rows.unit_squares(None, False)
         smoother = self._smoother(units(base[rows.units.first]), merged.y, merged.weights)
@@ -247,7 +247,7 @@ default="gaussian"
 
     def _certify(self, data):
         # All that the model should be, from the data; the stored one is asked for its predictions.
-        rows = Merged.of(data)
+        rows = TrainingRows(data)
         base = Design(data.X).rows(rows.first).dense()
         units = Units.of(base, rows.weights)
         smoother = self._smoother(units(base), data.y[rows.first], rows.weights)
@@ -266,7 +266,7 @@ default="gaussian"
 
     def _fitted(self, data):
         # The model is its data, which need no objective to be compared by.
-        rows = Merged.of(data)
+        rows = TrainingRows(data)
         pairs = (
             (Design(data.X).rows(rows.first).dense(), self.X_fit_),
             (data.y[rows.first], self.y_fit_),

@@ -15,12 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
+from ..._ground.distinct_rows import DistinctRows
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training
 from ...losses import Logistic, Softmax
 from ...penalties import L2
-from ...problem import EXACT, NYSTROEM, Distinct, factor
+from ...problem import EXACT, NYSTROEM, factor
 from ...unseen import LOO, Fitted
 from ..linear import (
     SELECT,
@@ -261,7 +262,7 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
 
 def rough(model: Any, data: Training) -> Training:
     """The data as features that are good enough to compare strengths and scales on."""
-    distinct = Distinct.of(data.X, data.weights)
+    distinct = DistinctRows.of(data.X, data.weights)
     rows, classes = len(distinct.first), len(data.classes) if data.classes is not None else 0
     rank = MOST_FEATURES if rows <= MANY_ROWS else FEW_FEATURES
     if classes > 2:

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -28,11 +29,14 @@ from ...solvers import Trace
 from ...unseen import LOO
 from ..risk import KERNEL_CONSTRAINTS, chosen_kind, exact_certificate, features_of
 from ._base import TRAINING, Array, KernelRegressor
-from .least_squares import Coefficients, KernelSquares
+from .least_squares import Coefficients, KernelSquares, TrainingRows
 from .leave_one_out import ConstantFit, KernelFit, base_rows, solve_each
 from .ridge_on_features import EXACT_ROWS, RidgeOnFeatures
-from .rows import Merged, check_square
 from .tuning import KernelChoice, choose, default_strengths
+
+# Entries on both sides of the diagonal may differ by this part of the largest, which is rounding in
+# float32; and so many rows are compared at a time.
+ASYMMETRY, TOGETHER = 1e-5, 256
 
 
 @docstrings.described(docstrings.FEATURES)
@@ -212,7 +216,7 @@ class KernelRidge(KernelRegressor):
             as it was.
         """
         data = self._read(X, y, sample_weight)
-        rows = Merged.of(data)
+        rows = TrainingRows(data)
         squares = rows.squares(self._kernel(data, rows), self.fit_intercept)
         kind = chosen_kind(self.approximation, squares.n, EXACT_ROWS)
         strengths, began = self._strengths(squares), time.monotonic()
@@ -258,7 +262,7 @@ class KernelRidge(KernelRegressor):
             data = replace(data, X=check_square(data.X))
         return data
 
-    def _kernel(self, data: Training, rows: Merged) -> Any:
+    def _kernel(self, data: Training, rows: TrainingRows) -> Any:
         """The kernel with all parameters numbers; where γ is to be chosen, the one to begin at."""
         gamma = "scale" if self.gamma == LOO else self.gamma
         if callable(self.kernel) and not isinstance(self.kernel, kernels.Kernel):
@@ -349,7 +353,9 @@ class KernelRidge(KernelRegressor):
 
     # ---- what is learned -------------------------------------------------------------------------
 
-    def _learned(self, data, rows: Merged, kernel: Any, found: Coefficients) -> dict[str, Any]:
+    def _learned(
+        self, data, rows: TrainingRows, kernel: Any, found: Coefficients
+    ) -> dict[str, Any]:
         c, b = rows.spread(found.c), found.b
         flat = data.y.ndim == 1
         return {
@@ -426,7 +432,7 @@ class KernelRidge(KernelRegressor):
         if self._is_approximate:
             ridge = RidgeOnFeatures.of(self)
             return ridge._judged(data, ridge.on(data))
-        rows = Merged.of(data)
+        rows = TrainingRows(data)
         squares = rows.squares(self.kernel_, self.fit_intercept)
         c = rows.gather(self.dual_coef_.reshape(len(self.dual_coef_), -1))
         b = np.broadcast_to(self.intercept_, c.shape[1])
@@ -448,7 +454,7 @@ class KernelRidge(KernelRegressor):
         if not np.any(c):
             return ConstantFit(Design(data.X), data.y, data.weights, self.fit_intercept)
         b = np.broadcast_to(self.intercept_, c.shape[1])
-        squares = Merged.of(data).squares(self.kernel_, self.fit_intercept)
+        squares = TrainingRows(data).squares(self.kernel_, self.fit_intercept)
         return KernelFit(
             Design(data.X),
             data.y,
@@ -469,3 +475,25 @@ class KernelRidge(KernelRegressor):
             f"½ Σᵢ (yᵢ − f(xᵢ){bias_term(self, '−')})² + ½α‖f‖²",
             {"α": chosen(self, "alpha"), "kernel": chosen(self, "kernel")},
         )
+
+
+def check_square(K: Any) -> Array:
+    """A precomputed kernel matrix as a dense array, or an error if it is not symmetric."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"Precomputed metric requires shape (n_samples, n_samples): the kernel matrix has "
+            f"shape {K.shape}, but must be square; compute it between the training rows and "
+            "themselves."
+        )
+    K = K.toarray() if sp.issparse(K) else K
+    for start in range(0, len(K), TOGETHER):
+        some = slice(start, start + TOGETHER)
+        difference = np.abs(K[some] - K[:, some].T)
+        i, j = np.unravel_index(np.argmax(difference), difference.shape)
+        if difference[i, j] > ASYMMETRY * np.max(np.abs(K)):
+            raise ValueError(
+                f"the kernel matrix is not symmetric: K[{start + i}, {j}] and K[{j}, {start + i}] "
+                f"differ by {difference[i, j]:.3g}, so it is not a matrix of inner products; "
+                "gapless.kernels.mercer_check(K) shows details."
+            )
+    return K

@@ -36,8 +36,7 @@ from ...unseen import (
     best_of,
     drawn,
 )
-from .least_squares import Array, KernelSquares
-from .rows import Merged
+from .least_squares import Array, KernelSquares, TrainingRows
 
 # What models are chosen by.
 METRIC = "neg_mean_squared_error"
@@ -72,7 +71,7 @@ class KernelChoice:
     search: Search
     paths: list[HeldOutPath]
     is_whole: bool
-    rows: Merged | None = None
+    rows: TrainingRows | None = None
 
     def scored(self, model: Any, fitted: Any) -> Choice | None:
         """The choice with the scores of all units, for `unseen`; None of a sample."""

@@ -25,6 +25,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
+from ..._ground.distinct_rows import DistinctRows
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
 from ..._ground.parts import Family, get_params, set_params
 from ..._ground.stored import Declaration, Maybe, Numbers
@@ -37,7 +38,6 @@ from ...problem import (
     NYSTROEM,
     PRECOMPUTED,
     RANDOM,
-    Distinct,
     Drawing,
     KernelFeatures,
     Parameters,
@@ -153,7 +153,7 @@ class WithKernel:
         features = vars(self).get("features_")
         if features is None:
             return super()._remap(data)
-        distinct = Distinct.of(data.X, data.weights)
+        distinct = DistinctRows.of(data.X, data.weights)
         if features.kind == EXACT:
             # To the last bit as in the fit, if these are its data.
             again = exact_features(features.kernel, data.X, distinct)
@@ -255,7 +255,7 @@ class OnFeatures(Fitted):
         return [kernel_dial(self.features.kernel, self._of_kernel, base)]
 
     def _of_kernel(self, kernel: Kernel) -> Fitted:
-        distinct = Distinct.of(self.data.X, self.data.weights)
+        distinct = DistinctRows.of(self.data.X, self.data.weights)
         mapped = replace(self.data, X=exact_features(kernel, self.data.X, distinct).train)
         problems = self.estimator._settled()._problems(mapped)
         problems = [replace(p, penalty=own.penalty) for p, own in zip(problems, self.problems)]
@@ -280,7 +280,7 @@ class Supply:
     kernel: Kernel
     kind: str
     X: Any
-    distinct: Distinct
+    distinct: DistinctRows
     seed: int
     # The rows for which features are made in the end, where X is a sample of them.
     total: int
@@ -288,14 +288,14 @@ class Supply:
     @classmethod
     def of(cls, model: Any, kernel: Kernel, data: Training) -> Supply:
         """What an estimator asks for."""
-        distinct = Distinct.of(data.X, data.weights)
+        distinct = DistinctRows.of(data.X, data.weights)
         kind = chosen_kind(model.approximation, len(distinct.first))
         kernel = kernel.resolve(data.X, data.weights)
         return cls(kernel, kind, data.X, distinct, model.random_state, data.X.shape[0])
 
     def only(self, some: Training) -> Supply:
         """The same from some of the rows."""
-        return replace(self, X=some.X, distinct=Distinct.of(some.X, some.weights))
+        return replace(self, X=some.X, distinct=DistinctRows.of(some.X, some.weights))
 
     def features(self, rank: int) -> KernelFeatures:
         """Features of at most that rank, if they are approximate, in the precision of the data."""
@@ -357,7 +357,7 @@ def grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
     return replace(found, data=replace(data, X=features.train), features=features, status=status)
 
 
-def _sample(data: Training, distinct: Distinct) -> Training:
+def _sample(data: Training, distinct: DistinctRows) -> Training:
     """Some of the distinct rows, drawn by content, whose weights grow to that of all."""
     count = len(distinct.first)
     # Rows without weight have the number −1, which is the last.

@@ -39,7 +39,7 @@ from .machine import Machine, Solved, certificate_of
 from .multiclass import Arrangement, Single, blocks_of
 from .objectives import BOUNDED, INACTIVE, ON_MARGIN, Objective, Point
 from .support_vectors import linear_coefficients, misfit, problem_scores, support_attributes
-from .training_rows import DistinctRows, compares_texts
+from .training_rows import TrainingRows, compares_texts
 from .tuning import Tuned, is_open, tune
 from .tuning_scores import Candidates
 
@@ -173,7 +173,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         """
         data = self._read(X, y, sample_weight)
         with single_blas(), watch(self, data.X, data.y) as callback:
-            rows = self._distinct(data)
+            rows = TrainingRows.read(data)
             began = time.monotonic()
             choice = self._choose(data, rows)
             model = self if choice is None else self._at(**choice.values)
@@ -234,7 +234,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         """The parameters whose values the fit chooses."""
         return tuple(name for name in self._tunable if is_open(getattr(self, name)))
 
-    def _choose(self, data: Training, rows: DistinctRows) -> Tuned | None:
+    def _choose(self, data: Training, rows: TrainingRows) -> Tuned | None:
         """Choose the tuned parameters, within half of the time; None where there are none."""
         if not self._tuned():
             return None
@@ -244,11 +244,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
     # ---- the problems ----------------------------------------------------------------------------
 
-    def _distinct(self, data: Training) -> DistinctRows:
-        classes = np.zeros(len(data.y)) if data.classes is None else data.y
-        return DistinctRows.of(data.X, data.y, data.weights, data.sample_weight, classes)
-
-    def _machine(self, data: Training, rows: DistinctRows, kernel: Kernel | None = None) -> Machine:
+    def _machine(self, data: Training, rows: TrainingRows, kernel: Kernel | None = None) -> Machine:
         """The problems on the distinct rows; the kernel is that of the parameters by default."""
         X = data.X[rows.first]
         settled = self._settled()
@@ -316,7 +312,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     # ---- what is learned -------------------------------------------------------------------------
 
     def _learned(
-        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+        self, data: Training, rows: TrainingRows, machine: Machine, solved: list[Solved]
     ) -> dict[str, Any]:
         """Every attribute in `_stored` that this fit has, by name."""
         count = 1 if data.classes is None else len(data.classes)
@@ -334,21 +330,21 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
             "n_iter_": steps if data.classes is not None else int(steps[0]),
             "n_features_in_": data.X.shape[1] if data.X.ndim == 2 else 1,
             "certificate_": certificate,
-            "kkt_status_": np.append(status, ABSENT)[rows.place],
-            "kkt_violation_": np.append(violations, 0.0)[rows.place],
+            "kkt_status_": np.append(status, ABSENT)[rows.inverse],
+            "kkt_violation_": np.append(violations, 0.0)[rows.inverse],
         }
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned | self._specifics(data, rows, machine, solved)
 
     def _specifics(
-        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+        self, data: Training, rows: TrainingRows, machine: Machine, solved: list[Solved]
     ) -> dict[str, Any]:
         """What this kind of machine adds to the learned attributes."""
         return {}
 
     def _certificate(
-        self, machine: Machine, solved: list[Solved], rows: DistinctRows, cure: str = CURE
+        self, machine: Machine, solved: list[Solved], rows: TrainingRows, cure: str = CURE
     ) -> Certificate:
         parts = [replace(part, rows=rows.first[part.rows]) for part in machine.parts]
         points, judgements = zip(*((one.point, one.judgement) for one in solved))
@@ -361,17 +357,17 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         is_done = self.certificate_.kind != "stopped"
         return self._certificate(machine, solved, rows, OTHER_DATA if is_done else CURE)
 
-    def _rebuilt(self, X, y, sample_weight) -> tuple[Training, DistinctRows, Machine, list[Solved]]:
+    def _rebuilt(self, X, y, sample_weight) -> tuple[Training, TrainingRows, Machine, list[Solved]]:
         """The problems of the fit and their solution, from the data and what the model stores."""
         data = self._reread(X, y, sample_weight)
         self._check_same_data(data)
-        rows = self._distinct(data)
+        rows = TrainingRows.read(data)
         machine = self._as_fitted()._machine(data, rows, self.kernel_)
         dual = dense(self.dual_coef_)
         coef = np.zeros((len(dual), len(data.y)))
         coef[:, self.support_] = dual
         count = 1 if data.classes is None else len(data.classes)
-        thetas = self._fitted_arrangement(count).unpack(machine.blocks, rows.gather(coef))
+        thetas = self._fitted_arrangement(count).unpack(machine.blocks, rows.sums(coef.T).T)
         scores = self._scores_of_fit(data, rows, machine)
         restored = []
         for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
@@ -383,7 +379,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         solved = [Solved(point, one, 0, "optimal") for point, one in zip(points, judgements)]
         return data, rows, machine, solved
 
-    def _scores_of_fit(self, data: Training, rows: DistinctRows, machine: Machine) -> Array:
+    def _scores_of_fit(self, data: Training, rows: TrainingRows, machine: Machine) -> Array:
         """Scores of the distinct rows by what the model stores, (m, problems)."""
         return self._problem_scores(data.X)[rows.first]
 
@@ -443,10 +439,10 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         data: Training,
         points: list[Point],
         machine: Machine | None = None,
-        rows: DistinctRows | None = None,
+        rows: TrainingRows | None = None,
     ) -> MachineFit:
         """The fit, as far as held-out predictions need it; what is not given is found again."""
-        rows = self._distinct(data) if rows is None else rows
+        rows = TrainingRows.read(data) if rows is None else rows
         if machine is None:
             machine = self._as_fitted()._machine(data, rows, self.kernel_)
         return self._fit_type(machine)(

@@ -266,7 +266,7 @@ class JointFit(MachineFit):
 
     def fit_to(self, rows: Array) -> Fittings:
         """Machines of some rows of the data alone."""
-        place, shares = self.rows.place[rows], self.rows.shares[rows]
+        place, shares = self.rows.inverse[rows], self.rows.row_shares[rows]
         weights = np.bincount(place, shares, self.machine.matrix.n) * self.machine.weights
         kept = np.flatnonzero(weights > 0)
         parts = [Part(kept, part.y[kept]) for part in self.machine.parts]

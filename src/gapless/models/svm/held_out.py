@@ -38,7 +38,7 @@ from .leaving_out import BUDGET, Mates, descend, refit_without, span_losses, sta
 from .machine import Machine
 from .multiclass import Part
 from .objectives import ON_MARGIN, Point
-from .training_rows import DistinctRows
+from .training_rows import TrainingRows
 
 Array = np.ndarray
 
@@ -94,7 +94,7 @@ class MachineFit(Refittable):
         The problems on the distinct rows, and their kernel matrix.
     points : list of Point
         Their solutions, or where another fit may begin.
-    rows : DistinctRows
+    rows : TrainingRows
         Which rows of the data those stand for.
     of_x : ndarray of int, shape (m,)
         Which distinct x each distinct row has.
@@ -119,7 +119,7 @@ class MachineFit(Refittable):
         self,
         machine: Machine,
         points: list[Point],
-        rows: DistinctRows,
+        rows: TrainingRows,
         of_x: Array,
         design: Design | None,
         y: Array,
@@ -141,17 +141,17 @@ class MachineFit(Refittable):
     @property
     def labels(self) -> Array:
         """The distinct row of each row."""
-        return self.rows.place
+        return self.rows.inverse
 
     @cached_property
     def units(self) -> Array:
         """What is left out at a time: the rows of each x, in the order of the distinct rows."""
-        return counted_labels(self.of_x[self.rows.place], self.is_counted)
+        return counted_labels(self.of_x[self.rows.inverse], self.is_counted)
 
     @cached_property
     def is_counted(self) -> Array:
         """Which rows have any weight."""
-        return (self.weights > 0) & (self.rows.place >= 0)
+        return (self.weights > 0) & (self.rows.inverse >= 0)
 
     @property
     def outputs(self) -> int:
@@ -184,7 +184,7 @@ class MachineFit(Refittable):
     @cached_property
     def predictions(self) -> Array:
         """Scores of all rows; a row without weight has those of any other."""
-        return self.scores[self.rows.place]
+        return self.scores[self.rows.inverse]
 
     # ---- held out --------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class MachineFit(Refittable):
         z = self.scores.copy()
         if not self._leave_out(z, cases).all():
             raise NotAvailable("leaving out each support vector takes too long")
-        return self._spread(z)[self.rows.place]
+        return self._spread(z)[self.rows.inverse]
 
     def by_span(self) -> tuple[Array, Array]:
         """The same by the span rule, and which scores are those of real refits: (n, P) both.
@@ -227,7 +227,7 @@ class MachineFit(Refittable):
         is_exact[self._rows_of(left_out), left_out[:, 0]] = is_done
         if not is_done[has_none].all():
             raise NotAvailable("the span rule does not cover the rows that are slow to leave out")
-        return self._spread(z)[self.rows.place], self._spread(is_exact)[self.rows.place]
+        return self._spread(z)[self.rows.inverse], self._spread(is_exact)[self.rows.inverse]
 
     def _unsure(self, sureness: Array) -> tuple[Array, Array]:
         """The support vectors to leave out for real, and which the rule has no answer for.
@@ -357,7 +357,7 @@ class MachineFit(Refittable):
 
     def fit_to(self, rows: Array) -> Fittings:
         """Machines of some rows of the data alone."""
-        place, shares = self.rows.place[rows], self.rows.shares[rows]
+        place, shares = self.rows.inverse[rows], self.rows.row_shares[rows]
         weights = np.bincount(place, shares, self.machine.matrix.n) * self.machine.weights
         parts, thetas = [], []
         is_same = weights == self.machine.weights
@@ -377,7 +377,7 @@ class MachineFit(Refittable):
 
     def predict(self, model: Any, rows: Array) -> Array:
         """What machines say of some rows of the data, (rows, P)."""
-        return model.on_rows(self.rows.place[rows])
+        return model.on_rows(self.rows.inverse[rows])
 
     # Scores of margins are no probabilities.
     has_probabilities = False
@@ -428,7 +428,7 @@ class MachineFit(Refittable):
 
     def sample(self, rows: Array) -> MachineFit:
         """The same on some rows of the data, whose weights grow to that of all."""
-        machine, chosen = self.machine, np.unique(self.rows.place[rows])
+        machine, chosen = self.machine, np.unique(self.rows.inverse[rows])
         position = np.full(machine.matrix.n, -1)
         position[chosen] = np.arange(len(chosen))
         parts, points = [], []
@@ -443,8 +443,8 @@ class MachineFit(Refittable):
             parts=parts,
             weights=weights * (machine.weights.sum() / weights.sum()),
         )
-        place, shares = position[self.rows.place[rows]], self.rows.shares[rows]
-        distinct = replace(self.rows, place=place, shares=shares)
+        place, shares = position[self.rows.inverse[rows]], self.rows.row_shares[rows]
+        distinct = replace(self.rows, inverse=place, row_shares=shares)
         of_x = np.unique(self.of_x[chosen], return_inverse=True)[1]
         return self._with(smaller, points, distinct, of_x, rows)
 
@@ -452,7 +452,7 @@ class MachineFit(Refittable):
         self,
         machine: Machine,
         points: list[Point],
-        distinct: DistinctRows,
+        distinct: TrainingRows,
         of_x: Array,
         rows: Array | slice,
     ) -> MachineFit:

@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
+from ..._ground.distinct_rows import DistinctRows
 from ..._ground.interrupt import TimeLimit, time_limit
 from ..._ground.stored import Declaration, Maybe, Numbers
 from ..._ground.validation import Training
@@ -30,7 +31,6 @@ from ...penalties import L2
 from ...problem import (
     EXACT,
     FEATURES,
-    Distinct,
     KernelFeatures,
     KernelMatrix,
     Parameters,
@@ -46,7 +46,7 @@ from .held_out import MachineFit, finished, one_class
 from .machine import Machine, Solved
 from .multiclass import Part
 from .objectives import Judgement, Point
-from .training_rows import DistinctRows
+from .training_rows import TrainingRows
 
 Array = np.ndarray
 
@@ -303,7 +303,7 @@ class WithApproximation(SupportVectorMachine):
         )
 
     def _features(
-        self, data: Training, rows: DistinctRows, kernel: Kernel | None
+        self, data: Training, rows: TrainingRows, kernel: Kernel | None
     ) -> KernelFeatures | None:
         """Features of the distinct rows; those of the fit where its kernel is given."""
         if kernel is not None:
@@ -311,7 +311,7 @@ class WithApproximation(SupportVectorMachine):
             if known is None:
                 return None
             X = data.X[rows.first]
-            distinct = Distinct.of(X, rows.weights)
+            distinct = DistinctRows.of(X, rows.weights)
             return replace(known, train=known.transform_training(X, distinct))
         kind = self._kind(data, len(rows.first))
         if kind == EXACT:

@@ -22,7 +22,7 @@ from ..._ground.validation import Training
 from ...kernels import Rows
 from ..linear import dense
 from .multiclass import Times
-from .training_rows import DistinctRows
+from .training_rows import TrainingRows
 
 Array = np.ndarray
 
@@ -66,19 +66,19 @@ _READY: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
 
 
 def support_attributes(
-    data: Training, rows: DistinctRows, packed: Array, kernel: kernels.Kernel, is_given: bool
+    data: Training, rows: TrainingRows, packed: Array, kernel: kernels.Kernel, is_given: bool
 ) -> dict[str, Any]:
     """Support vectors and their coefficients, from those of the distinct rows (columns, m).
 
     `is_given` tells whether X holds kernel values, of which the rows are not known.
     """
     counts = np.append(np.any(packed != 0, axis=0), False)
-    support = np.flatnonzero(counts[rows.place])
+    support = np.flatnonzero(counts[rows.inverse])
     classes, count = np.zeros(len(support), dtype=int), 1
     if data.classes is not None:
         support = support[np.argsort(data.y[support], kind="stable")]
         classes, count = data.y[support], len(data.classes)
-    coef = packed[:, rows.place[support]] * rows.shares[support]
+    coef = packed[:, rows.inverse[support]] * rows.row_shares[support]
     found = {
         "support_": support.astype(np.int32),
         "support_vectors_": np.empty((0, 0)) if is_given else data.X[support],

@@ -28,7 +28,7 @@ from .objectives import HardMargin, Objective, SoftMargin
 from .on_features import APPROXIMATED, CONSTRAINTS, WithApproximation
 from .probability import LaterProbabilities, Probabilities, with_largest
 from .support_vectors import SUPPORT
-from .training_rows import DistinctRows, check_precomputed, counted_weights, read_any
+from .training_rows import TrainingRows, check_precomputed, counted_weights, read_any
 from .tuning import TUNED
 
 Array = np.ndarray
@@ -160,7 +160,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return arrange(self.multi_class_, count)
 
     def _specifics(
-        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+        self, data: Training, rows: TrainingRows, machine: Machine, solved: list[Solved]
     ) -> dict[str, Any]:
         assert data.classes is not None
         labels, wanted = data.classes[data.y], self.class_weight

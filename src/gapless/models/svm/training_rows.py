@@ -1,9 +1,4 @@
-"""Training rows: read (numbers, kernel values, or texts that only the kernel reads) and merged.
-
-`DistinctRows` are by class and content, with summed weights. So a row of weight 2 and the same row
-twice are one problem, a row of weight 0 is none, and neither the order of the rows nor how often
-they repeat changes a bit of the answer.
-"""
+"""Training rows: read (numbers, kernel values, or texts that only the kernel reads) and merged."""
 
 from __future__ import annotations
 
@@ -16,6 +11,7 @@ import scipy.sparse as sp
 
 from ... import kernels
 from ..._ground.design import Design
+from ..._ground.distinct_rows import DistinctRows
 from ..._ground.validation import Overflow, Training
 from ...unseen import by_appearance
 
@@ -85,45 +81,32 @@ def counted_weights(sample_weight: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctRows:
-    """Which rows of the data stand for which.
+class TrainingRows(DistinctRows):
+    """The distinct rows by class and content, of which machines are made.
 
     Parameters
     ----------
-    first : ndarray of int, shape (m,)
-        For each distinct row one that has its content, ordered by class and content.
-    place : ndarray of int, shape (n,)
-        Which distinct row each row is; −1 for those without weight.
-    weights : ndarray of shape (m,)
-        The weights of equal rows, summed; class weights included.
+    first, weights, inverse
+        As in `DistinctRows`; the weights include those of the classes.
     sample_weights : ndarray of shape (m,)
-        The same without class weights.
-    shares : ndarray of shape (n,)
+        The weights of equal rows, summed, without those of the classes.
+    row_shares : ndarray of shape (n,)
         The part of its distinct row's weight that each row has.
     """
 
-    first: Array
-    place: Array
-    weights: Array
     sample_weights: Array
-    shares: Array
+    row_shares: Array
 
     @classmethod
-    def of(
-        cls, X: Any, y: Array, weights: Array, sample_weight: Array, classes: Array
-    ) -> DistinctRows:
-        """Rows with the same x and y; `classes` says by what they are sorted first."""
-        kept = np.flatnonzero(weights > 0)
-        labels = _labels(X, y)[kept]
-        # By class, then by content: the problems of two classes are on rows that are neighbours.
-        keys = labels + classes[kept].astype(np.int64) * (labels.max(initial=0) + 1)
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        total = np.bincount(inverse, weights[kept])
-        place = np.full(len(y), -1)
-        place[kept] = inverse
-        shares = np.zeros(len(y))
-        shares[kept] = weights[kept] / total[inverse]
-        return cls(kept[first], place, total, np.bincount(inverse, sample_weight[kept]), shares)
+    def read(cls, data: Training) -> TrainingRows:
+        """Rows with the same x and y, sorted by class first."""
+        labels = _labels(data.X, data.y)
+        if data.classes is not None:
+            # By class, then by content: the problems of two classes are on neighbouring rows.
+            labels = labels + data.y.astype(np.int64) * (labels.max(initial=0) + 1)
+        rows = DistinctRows.by(labels, data.weights)
+        sums, shares = rows.sums(data.sample_weight), rows.shares(data.weights)
+        return cls(rows.first, rows.weights, rows.inverse, sums, shares)
 
     def units(self, X: Any) -> Array:
         """Which distinct x each distinct row has, by where it first stands: what leaves together.
@@ -135,16 +118,6 @@ class DistinctRows:
         if np.all(same == same[:1]):
             return np.arange(len(same))
         return by_appearance(same, np.ones(len(same), dtype=bool))[0]
-
-    def spread(self, values: Array) -> Array:
-        """What the distinct rows sum up, (…, m), shared among the rows that they stand for."""
-        return np.where(self.place >= 0, values[..., self.place] * self.shares, 0.0)
-
-    def gather(self, values: Array) -> Array:
-        """The sums (k, m) over equal rows of what each row has, (k, n)."""
-        kept = self.place >= 0
-        place, count = self.place[kept], len(self.first)
-        return np.stack([np.bincount(place, row[kept], count) for row in np.atleast_2d(values)])
 
 
 def _labels(X: Any, y: Array) -> Array:

@@ -18,7 +18,7 @@ from ..._ground.interrupt import TimeLimit
 from ...kernels import Kernel
 from ...unseen import LOO, Choice, Search, best_of, drawn, mean_and_error
 from .objectives import spread
-from .training_rows import DistinctRows
+from .training_rows import TrainingRows
 from .tuning_scores import Candidate, Candidates
 
 Array = np.ndarray
@@ -79,7 +79,7 @@ def is_open(value: Any) -> bool:
     return (isinstance(value, str) and value == LOO) or isinstance(value, list | tuple | np.ndarray)
 
 
-def tune(model: Any, data: Any, rows: DistinctRows) -> Tuned:
+def tune(model: Any, data: Any, rows: TrainingRows) -> Tuned:
     """Choose the parameters `model._tuned()` of an estimator.
 
     Parameters
@@ -88,7 +88,7 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Tuned:
         With parameters at "loo" or lists of values.
     data : Training
         Its data.
-    rows : DistinctRows
+    rows : TrainingRows
         The distinct rows of those.
 
     Returns
@@ -180,7 +180,7 @@ def _check(model: Any) -> None:
             )
 
 
-def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
+def _sample(data: Any, rows: TrainingRows, most: int) -> TrainingRows:
     """The distinct rows, or those of some x, drawn by content and with all classes."""
     if len(rows.first) <= most:
         return rows
@@ -202,7 +202,7 @@ def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
     )
 
 
-def _candidates(model: Any, data: Any, rows: DistinctRows) -> Candidates:
+def _candidates(model: Any, data: Any, rows: TrainingRows) -> Candidates:
     """None tried yet."""
     settled = dict.fromkeys(model._tuned(), 1.0)
     count = 1 if data.classes is None else len(data.classes)
@@ -237,7 +237,7 @@ def _listed(model: Any) -> Iterator[dict[str, float]]:
         yield {name: float(value) for name, value in zip(lists, values)}
 
 
-def _first_values(model: Any, data: Any, rows: DistinctRows) -> dict[str, float]:
+def _first_values(model: Any, data: Any, rows: TrainingRows) -> dict[str, float]:
     """Where the open parameters begin."""
     y, s = data.y[rows.first], rows.sample_weights
     # Scores grow with C: in another unit of the targets, another C does the same.
