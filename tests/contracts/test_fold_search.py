@@ -11,7 +11,8 @@ from sklearn.base import clone
 import gapless
 from gapless._ground import interrupt
 from gapless.models.linear import tuning
-from gapless.models.linear.tuning import WINDOW, fitted_of, search_by_folds
+from gapless.models.linear.problems import fitted_of
+from gapless.models.linear.tuning import WINDOW, search_by_folds
 
 
 def make_words(classes=2, n=80, d=300, mistakes=0.2, seed=3):

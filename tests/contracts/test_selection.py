@@ -213,7 +213,7 @@ def test_time_limit_stops_the_search(model):
 
 def test_search_reports_its_steps_and_can_be_stopped():
     from gapless.models.linear.path_following import follow
-    from gapless.models.linear.tuning import fitted_of
+    from gapless.models.linear.problems import fitted_of
 
     X, y = make_data(CLASSIFIERS["logistic"])
     model = gapless.LogisticRegression()

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from .logistic import LogisticRegression, logistic_loss
     from .logistic_cv import LogisticRegressionCV
     from .multi_task import MultiTaskLasso, MultiTaskLassoCV
-    from .parameters import OF_CLASSES, OF_TARGETS, SOLVED, WITH_C
+    from .parameters import OF_CLASSES, OF_TARGETS, ROWS, SOLVED, WITH_C
     from .path import Path, ScoredPath
     from .path_choice import PathChoice
     from .path_following import follow
-    from .problems import classification_problems, dense, regression_problems, unpack
+    from .problems import classification_problems, dense, fitted_of, regression_problems, unpack
     from .ridge import Ridge, RidgeClassifier
     from .ridge_cv import RidgeClassifierCV, RidgeCV
     from .sparse_paths import enet_path, lasso_path
     from .support_vectors import LinearSVC, LinearSVR
     from .tasks import LinearClassifier, LinearRegressor
-    from .tuning import fitted_of, tune
+    from .tuning import tune
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -35,6 +35,7 @@ from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
     dense,
+    fitted_of,
     narrowed,
     pack,
     stored_coefficients,
@@ -42,7 +43,7 @@ from .problems import (
     widened,
     without_empty_columns,
 )
-from .tuning import exact_starts, fitted_of, tune
+from .tuning import exact_starts, tune
 
 Array = np.ndarray
 

@@ -42,9 +42,8 @@ from ._base import LinearModel
 from .parameters import DATA
 from .path import ScoredPath
 from .path_following import along, ridge_path
-from .problems import pack
+from .problems import fitted_of, pack
 from .strengths import is_quadratic, is_ridge
-from .tuning import fitted_of
 
 Array = np.ndarray
 Fold = tuple[Array, Array]

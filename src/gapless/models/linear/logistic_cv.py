@@ -40,8 +40,7 @@ from .parameters import OF_CLASSES, SEARCHED
 from .path import SCORES, ScoredPath
 from .path_choice import PathChoice
 from .path_following import follow
-from .problems import pack
-from .tuning import fitted_of
+from .problems import fitted_of, pack
 
 Array = np.ndarray
 

@@ -135,3 +135,9 @@ y : array-like of shape (n_samples,) or (n_samples, n_outputs)
 sample_weight : array-like of shape (n_samples,)
     Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 """
+
+# What predictions are made for.
+ROWS = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Rows to predict.
+"""

@@ -13,6 +13,7 @@ from ..._ground.validation import Training
 from ...losses import Loss
 from ...penalties import Box, Penalty, Separable
 from ...problem import Parameters, Problem
+from ...unseen import Fitted
 
 Array = np.ndarray
 
@@ -43,6 +44,27 @@ def classification_problems(
         Problem(design, np.where(data.y == k, 1.0, -1.0), loss, penalty, data.weights, fit_bias)
         for k in positive
     ]
+
+
+def fitted_of(
+    model: Any, data: Any, solved: tuple[list[Problem], list[Parameters]] | None = None
+) -> Fitted:
+    """The problems of an estimator on its data, for held-out predictions.
+
+    `solved` are its problems and their solution; without it null models stand for them.
+    """
+    problems = model._problems(data) if solved is None else solved[0]
+    has_classes = data.classes is not None and data.y.ndim == 1
+    return Fitted(
+        problems,
+        [problem.null for problem in problems] if solved is None else solved[1],
+        targets=data.y,
+        y=data.classes[data.y] if has_classes else data.y,
+        weights=data.sample_weight,
+        has_classes=has_classes,
+        averages=model._averages,
+        tol=model.tol,
+    )
 
 
 def without_empty_columns(data: Training) -> Training:

@@ -18,7 +18,7 @@ from ...losses import Squared
 from ...penalties import L2
 from ...unseen import CV, LOO
 from ._base import SELECT
-from .parameters import OF_CLASSES, OF_TARGETS, SOLVED, WITH_ALPHA
+from .parameters import OF_CLASSES, OF_TARGETS, ROWS, SOLVED, WITH_ALPHA
 from .problems import regression_problems, with_sign
 from .tasks import LinearClassifier, LinearRegressor
 
@@ -229,13 +229,9 @@ class RidgeClassifier(LinearClassifier):
             specifics["coef_"] = learned["coef_"][0]
         return specifics | {"is_multilabel_": several}
 
+    @described(ROWS)
     def predict(self, X):
         """Predict classes, or the labels of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
 
         Returns
         -------

@@ -36,9 +36,9 @@ from .parameters import OF_CLASSES, OF_TARGETS, SEARCHED
 from .path import SCORES, ScoredPath
 from .path_choice import PathChoice
 from .path_following import ridge_path
+from .problems import fitted_of
 from .ridge import Ridge, RidgeClassifier, squares_and_ridge
 from .tasks import LinearClassifier, LinearRegressor
-from .tuning import fitted_of
 
 Array = np.ndarray
 

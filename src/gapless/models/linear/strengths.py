@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...penalties import L2, Penalty
@@ -21,7 +23,7 @@ def largest_strength(problems: list[Problem], nothing: float = 1.0) -> float:
     return max(_largest_strength(problem, nothing) for problem in problems)
 
 
-def falling_alphas(problem: Problem, l1_ratio: float, eps: float, count: int) -> Array:
+def falling_alphas(problem: Problem, l1_ratio: float, eps: float, count: Any) -> Array:
     """So many strengths from where all coefficients are 0 down to this part of it."""
     if l1_ratio == 0:
         raise ValueError(

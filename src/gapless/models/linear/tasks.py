@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Labels, Number, Numbers, column_count, score_count
 from ..._ground.validation import read_classification, read_regression
 from ...losses import Loss
@@ -25,6 +26,7 @@ from ...unseen import (
     sets_of,
 )
 from ._base import LinearModel
+from .parameters import ROWS
 from .problems import dense
 
 Array = np.ndarray
@@ -49,13 +51,12 @@ class LinearRegressor(RegressorMixin, LinearModel):
             intercept = intercept[0]
         return {"coef_": coef, "intercept_": intercept if self.fit_intercept else 0.0}
 
+    @described(ROWS)
     def predict(self, X, *, interval=None):
         """Predict targets, with intervals where they are asked for.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
         interval : float, default=None
             The share of new rows, such as 0.9, whose target is to be inside its interval. See
             `gapless.intervals` for what is promised; the first call may fit ten times again.
@@ -110,13 +111,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def _specifics(self, data, learned, solutions, certificates):
         return {"classes_": data.classes}
 
+    @described(ROWS)
     def decision_function(self, X):
         """Scores of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to score.
 
         Returns
         -------
@@ -126,13 +123,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         scores = self._scores(X)
         return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
 
+    @described(ROWS)
     def predict(self, X):
         """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
 
         Returns
         -------
@@ -146,13 +139,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return None
 
     @available_if(_has_probabilities)
+    @described(ROWS)
     def predict_proba(self, X):
         """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
 
         Returns
         -------
@@ -163,13 +152,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return np.exp(self.predict_log_proba(X))
 
     @available_if(_has_probabilities)
+    @described(ROWS)
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
 
         Returns
         -------

@@ -30,6 +30,7 @@ from ...unseen import CV, Fitted, best_of, drawn
 from .path import ScoredPath, score_of
 from .path_choice import PathChoice
 from .path_following import GrowingPath, ended, follow, path_tolerance, ridge_path
+from .problems import fitted_of
 from .strengths import is_quadratic, is_ridge, largest_strength, penalty_on
 
 Array = np.ndarray
@@ -105,27 +106,6 @@ def _values(model: Any, name: str, strength: float, data: Any, ratio: float | No
         value /= float(data.weights.sum())
     values = {name: float(value)}
     return values if ratio is None else values | {"l1_ratio": ratio}
-
-
-def fitted_of(
-    model: Any, data: Any, solved: tuple[list[Problem], list[Parameters]] | None = None
-) -> Fitted:
-    """The problems of an estimator on its data, for held-out predictions.
-
-    `solved` are its problems and their solution; without it null models stand for them.
-    """
-    problems = model._problems(data) if solved is None else solved[0]
-    has_classes = data.classes is not None and data.y.ndim == 1
-    return Fitted(
-        problems,
-        [problem.null for problem in problems] if solved is None else solved[1],
-        targets=data.y,
-        y=data.classes[data.y] if has_classes else data.y,
-        weights=data.sample_weight,
-        has_classes=has_classes,
-        averages=model._averages,
-        tol=model.tol,
-    )
 
 
 def search_by_leave_one_out(fitted: Fitted, callback: Any) -> ScoredPath:

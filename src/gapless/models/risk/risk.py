@@ -16,6 +16,7 @@ from ...penalties import L2, Penalty
 from ..linear import (
     OF_CLASSES,
     OF_TARGETS,
+    ROWS,
     SOLVED,
     LinearClassifier,
     LinearRegressor,
@@ -267,13 +268,9 @@ class RiskClassifier(WithKernel, LinearClassifier):
         loss, penalty = _parts(self)
         return classification_problems(data, loss, penalty, self.fit_intercept)
 
+    @described(ROWS)
     def decision_function(self, X):
         """Scores of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to score.
 
         Returns
         -------
