@@ -43,7 +43,7 @@ MAY_KNOW = {
     "evaluation": GROUND | {"losses", "unseen", "metrics"},
     "data": GROUND | {"problem"},
     "choosing": JUDGING | MODELS | {"data"},
-    "choosing.report": TABLES,
+    "choosing.report": TABLES | {"plots"},
     "model_io": GROUND | {"unseen"},
     "plots": GROUND,
     "cli": TABLES | {"choosing.report", "model_io", "plots"},

@@ -1,82 +1,136 @@
-"""Pictures: numbers stand where they belong, marks are round, and nothing breaks on odd values."""
+"""Pictures of a report: drawn by `plots`, in the page's colours, whatever the numbers."""
 
-import itertools
 import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
+import matplotlib
 import pytest
 
-from gapless.choosing.report.column_sections import Distribution
+from gapless import plots
+from gapless.choosing.report import figures, to_html
+from gapless.choosing.report.column_sections import (
+    Coefficient,
+    Dependence,
+    Distribution,
+    Importance,
+    Line,
+)
+from gapless.choosing.report.figures import comparison, far_behind, learning, predicted, validation
 from gapless.choosing.report.phrases import (
     amount,
     counted_roles,
     quoted,
     shares,
-    short,
     shortened,
     squeezed,
 )
-from gapless.choosing.report.pictures import (
-    comparison,
-    far_behind,
-    learning,
-    predicted,
-    spark,
-    validation,
-)
 from gapless.choosing.report.row_sections import Residuals
 from gapless.choosing.report.sections import Learning, Model, Validation
-from gapless.choosing.report.svg import Picture, Scale, across, ink, up
+
+EXTREMES = [
+    *((1e300, -1e300), (1.7e308, -1.7e308), (1e-308, 1e308), (5e-324, 1e-320)),
+    *((0.0, 0.0), (1e16, 1e16 + 2), (None, None)),
+]
+HOSTILE = [
+    "$a_b$ <script>alert(1)</script>",
+    "\\frac{",
+    "$",
+    "\x00\x1b[0m",
+    "日本語の列",
+    "עברית",
+    "&\"'",
+]
 
 
-def test_scale_puts_the_ends_at_the_ends():
-    scale = Scale(-1.0, 3.0, 50.0, 350.0)
-    assert [scale(-1.0), scale(1.0), scale(3.0)] == [50.0, 200.0, 350.0]
-    falling = Scale(3.5, -0.5, 200.0, 0.0)
-    assert falling(-0.5) == 0.0 and falling(3.5) == 200.0
+def parts_of(picture, tag):
+    """The elements of a picture of one kind; it must be well-formed."""
+    return list(ElementTree.fromstring(str(picture)).iter(tag))
 
 
-def test_logarithmic_scale_is_even_in_powers():
-    scale = Scale(0.01, 100.0, 0.0, 400.0, True)
-    assert [round(scale(10.0**k)) for k in (-2, -1, 0, 1, 2)] == [0, 100, 200, 300, 400]
-    assert scale.ticks() == pytest.approx([0.01, 0.1, 1, 10, 100])
+def texts_of(picture):
+    return ["".join(one.itertext()) for one in parts_of(picture, "text")]
 
 
-def test_logarithmic_scale_of_the_largest_and_smallest_numbers_is_finite():
-    scale = across([1e-308, 1.0, 1.7e308], is_log=True)
-    assert all(0 < x < float("inf") for x in (scale.low, scale.high, *scale.ticks()))
-    assert scale(0.0) == scale.start, "zero stands where the axis begins"
+# ---- any picture as a part of a page -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("low", [-1e6, -3.2, 0.0, 0.4999, 12345.0])
-@pytest.mark.parametrize("width", [1e-3, 0.7, 42.0, 9e7])
-def test_marks_are_few_round_and_inside(low, width):
-    scale = Scale(low, low + width, 0.0, 1.0)
-    ticks = scale.ticks(5)
-    assert 1 <= len(ticks) <= 6
-    assert all(low - 1e-9 * width <= tick <= low + width * (1 + 1e-9) for tick in ticks)
-    steps = {f"{b - a:.6g}" for a, b in itertools.pairwise(ticks)}
-    assert len(steps) <= 1 and all(re.match(r"[125]", s.lstrip("0.")) for s in steps)
+def test_a_picture_has_the_colours_of_the_page_and_nothing_that_could_clash():
+    text = plots.inline_svg(
+        lambda axes: plots.learning([1, 9], [1, 1], [0, 1], [0, 0], axes=axes), title="t"
+    )
+    colours = set(re.findall(r"#[0-9a-f]{6}", text)) - set(re.findall(r"var\(--\w+,(#\w+)\)", text))
+    assert colours == set(), "colours that do not follow the page's light and dark mode"
+    assert "var(--accent," in text and "var(--faint," in text
+    assert not re.search(
+        r"\b(id|href|clip-path|font-family)=|<metadata|<defs|xlink|matplotlib", text
+    )
+    (root,) = parts_of(text, "svg")
+    assert root.get("role") == "img" and root.find("title").text == "t"
 
 
-@pytest.mark.parametrize("values", [[], [None], [3.0], [0.0, 0.0], [1e300, -1e300]])
-def test_scales_of_odd_values_are_usable(values):
-    for scale in (across(values), up(values)):
-        assert scale.high > scale.low and scale.ticks()
+def test_the_same_picture_has_the_same_bytes_and_leaves_settings_alone(two_classes):
+    before = dict(matplotlib.rcParams)
+    assert to_html(two_classes) == to_html(two_classes)
+    assert dict(matplotlib.rcParams) == before
 
 
-def test_unknown_numbers_are_left_out_of_lines():
-    picture = Picture(across([1.0, 3.0]), up([0.0, 1.0]), "says")
-    picture.line([1.0, 2.0, 3.0], [0.0, None, 1.0], "new")
-    assert str(picture).count(",") == 2 and "None" not in str(picture)
+def test_names_are_drawn_as_they_are_and_escaped():
+    picture = str(figures.importances([Importance(name, 1.0, 0.1) for name in HOSTILE], "R²"))
+    assert "<script" not in picture
+    shown = texts_of(picture)
+    for name in ("\\frac{", "$", "日本語の列", "עברית", "&\"'"):
+        assert name in shown, "no mathematics, no missing letters"
+    assert any(text.startswith("$a_b$ <scr") for text in shown)
+    titles = [one.text for one in parts_of(picture, "title")]
+    assert HOSTILE[0] in titles, "a short name tells its full one"
 
 
-def test_everything_in_a_picture_is_escaped():
-    picture = Picture(across([0.0, 1.0]), up([0.0, 1.0]), 'a "b" <c>')
-    picture.words("<b>&", 1.0, 2.0, full="<script>")
-    assert "<script>" not in str(picture) and "&lt;b&gt;&amp;" in str(picture)
-    assert 'aria-label="a &#34;b&#34; &lt;c&gt;"' in str(picture)
-    assert str(ink("text", 'x"><y', x=1.0)) == '<text x="1.0">x&#34;&gt;&lt;y</text>'
+def test_lines_that_are_interrupted_stay_apart():
+    draw = lambda axes: axes.plot([1, 2, 3, 4, 5], [1, 2, None, 1, 2])  # noqa: E731
+    text = plots.inline_svg(draw, title="t")
+    assert any(one.get("d").count("M") == 2 for one in parts_of(text, "path"))
+
+
+def test_what_is_no_line_dot_bar_or_word_is_refused():
+    with pytest.raises(ValueError, match="lines, dots, bars and words"):
+        plots.inline_svg(lambda axes: axes.imshow([[0, 1]]), title="t")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ends", EXTREMES, ids=str)
+def test_extreme_and_unknown_numbers_can_be_drawn(ends):
+    two = (0.5, 0.6)
+    for is_log in (False, True):
+        for values, scores in ((ends, two), (two, ends)):
+            known = [value if value is not None else 1.0 for value in values]
+            curve = Validation(
+                "C", tuple(known), scores, scores, (0.1, None), 1, 0, "R²", True, is_log, ""
+            )
+            assert parts_of(validation(curve), "text")
+    of_rows = Residuals(ends, ends[::-1], (None, 1.0), (2.0, 3.0), 2, 2, None, None, "")
+    assert parts_of(predicted(of_rows, "y"), "text")
+    assert parts_of(figures.residuals(of_rows, "y"), "text")
+    grown = Learning(
+        (5.0, 50.0), ends, ends, (None, 1.0), (50.0, 99.0), ends, (0.0, 1e300), "R²", "", ""
+    )
+    assert parts_of(learning(grown), "text")
+    change = Dependence("x", two, (Line("a", ends), Line("b", two)), "mean")
+    assert parts_of(figures.dependence(change), "text")
+
+
+@pytest.mark.filterwarnings("error")
+def test_empty_sections_have_empty_pictures():
+    none = Learning(*[()] * 7, "R²", "", "")
+    rows = Residuals((), (), (), (), 0, 0, None, None, "")
+    for picture in (
+        *(comparison([], "R²"), figures.importances([], "R²"), figures.coefficients([])),
+        *(learning(none), predicted(rows, "y"), figures.residuals(rows, "y")),
+    ):
+        assert parts_of(picture, "svg") and not parts_of(picture, "circle")
+
+
+# ---- the pictures of sections --------------------------------------------------------------------
 
 
 def models(count):
@@ -103,20 +157,31 @@ def models(count):
 
 
 def test_comparison_has_a_row_for_each_model_from_top_to_bottom():
-    picture = str(comparison(models(3), "accuracy"))
-    heights = [float(y) for y in re.findall(r'cy="([\d.]+)" r="4.0"', picture)]
-    assert len(heights) == 3 and heights == sorted(heights)
-    assert picture.count("strong") == 1
+    picture = comparison(models(3), "accuracy")
+    heights = [float(one.get("cy")) for one in parts_of(picture, "circle") if one.get("r") == "4"]
+    # The chosen one is drawn once more, with an outline.
+    assert len(heights) == 4 and heights[:3] == sorted(heights[:3]) and heights[3] == heights[1]
+    assert [text for text in texts_of(picture) if "model" in text] == [
+        "model 0",
+        "model 1",
+        "model 2",
+    ]
+    worse = comparison(models(3)[::-1], "rmse", higher_is_better=False)
+    assert [text for text in texts_of(worse) if "model" in text] == [
+        "model 2",
+        "model 1",
+        "model 0",
+    ]
 
 
 def test_one_value_and_words_as_values_can_be_drawn():
     own, new, errors = (0.7, None), (0.5, 0.6), (0.1, None)
     curve = Validation("kind", ("a", "b"), own, new, errors, 1, 0, "R²", True, False, "")
-    assert "kind" in str(validation(curve))
+    assert {"kind", "a", "b"} <= set(texts_of(validation(curve)))
     flat = Learning((5.0,), (1.0,), (1.0,), (None,), (5.0,), (1.0,), (0.0,), "R²", "", "")
-    assert "<polyline" in str(learning(flat))
+    assert len(parts_of(learning(flat), "circle")) == 2
     rows = Residuals((1.0, 2.0), (1.5, None), (None, 1.0), (2.0, 3.0), 2, 2, None, None, "")
-    assert str(predicted(rows, "y")).count("<circle") == 1
+    assert len(parts_of(predicted(rows, "y"), "circle")) == 1
 
 
 def test_a_model_far_behind_does_not_hide_how_the_others_differ(two_classes):
@@ -124,13 +189,25 @@ def test_a_model_far_behind_does_not_hide_how_the_others_differ(two_classes):
     made = [replace(one, unseen=x, train=x, is_chosen=x == 0.95) for x in (0.96, 0.95, 0.94, 0.1)]
     assert far_behind(made) is made[-1]
     assert far_behind([*made[:3], replace(made[-1], unseen=0.93)]) is None
-    assert str(comparison(made, "accuracy")).count('class="dot own"') == 3
+    radii = [one.get("r") for one in parts_of(comparison(made, "accuracy"), "circle")]
+    assert radii.count("3") == 3, "a dot for the training score of each model that is drawn"
 
 
-def test_levels_are_told_with_their_shares():
-    found = spark(Distribution("levels", ("<a>", "b", "c"), (0.747, 0.25, 0.003)))
-    assert "&lt;a&gt; (75 %), b (25 %), c (below 1 %)" in found
-    assert spark(Distribution("", (), ())) == ""
+def test_coefficients_of_several_classes_are_named_with_them():
+    found = [Coefficient("x", 1.0, "a"), Coefficient("x", -1.0, "b")]
+    assert {"a: x", "b: x"} <= set(texts_of(figures.coefficients(found)))
+    assert "x" in texts_of(figures.coefficients(found[:1]))
+
+
+def test_levels_are_told_with_their_shares(many_classes):
+    levels = Distribution("levels", ("<a>", "b", "c"), (0.747, 0.25, 0.003))
+    column = replace(many_classes.data.columns[0], distribution=levels)
+    page = to_html(replace(many_classes, data=replace(many_classes.data, columns=(column,))))
+    assert "<title>&lt;a&gt; (75 %), b (25 %), c (below 1 %)</title>" in page
+    assert page.count('class="spark levels"') == 1
+    nothing = replace(column, distribution=Distribution("", (), ()))
+    page = to_html(replace(many_classes, data=replace(many_classes.data, columns=(nothing,))))
+    assert 'class="spark' not in page
 
 
 def test_squeezed_names_keep_what_tells_them_apart():
@@ -140,9 +217,6 @@ def test_squeezed_names_keep_what_tells_them_apart():
 
 
 def test_numbers_and_names_in_words():
-    assert [short(x) for x in (0, 0.25, 1500, 12_000, 2.5e6, -3e9)] == [
-        *("0", "0.25", "1500", "12k", "2.5M", "−3G")
-    ]
     assert [amount(x) for x in (0, 3.14159, 1234.5, 0.00123, 1e-9)] == [
         *("0", "3.14", "1,234", "0.00123", "1e-09")
     ]

@@ -11,7 +11,7 @@ from made_choices import NASTY, made_choice
 from sklearn.metrics import roc_auc_score
 
 import gapless
-from gapless.choosing.report import from_json, pictures, summarize, to_html, to_json, to_text
+from gapless.choosing.report import figures, from_json, summarize, to_html, to_json, to_text
 from gapless.data import Finding, load_builtin, table_of
 
 REPORTS = ["two_classes", "many_classes", "of_numbers", "nasty"]
@@ -365,4 +365,4 @@ def test_the_line_of_a_standard_error_stands_only_where_one_is_known(of_numbers)
     for curve, is_known in ((known, True), (unknown, False)):
         page = to_html(replace(of_numbers, validation=curve))
         assert (words in page) == is_known
-        assert ("dashed" in str(pictures.validation(curve))) == is_known
+        assert ("stroke-dasharray" in str(figures.validation(curve))) == is_known

@@ -147,7 +147,7 @@ def draw(path: str) -> None:
     excess, verdict = race()
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     ax = figure.add_subplot()
-    convergence(excess, tol=TOL, ax=ax)
+    convergence(excess, tol=TOL, axes=ax)
     ax.set_title("One lasso, three solvers, one answer", loc="left", fontweight="bold")
     figure.supxlabel(f"certificate_: “{verdict}”", fontsize="medium", style="italic")
     figure.savefig(path, dpi=150)

@@ -49,7 +49,7 @@ class DecisionGrid:
     support: Array
     names: tuple[str, str]
 
-    def plot(self, ax=None):
+    def plot(self, axes=None):
         """Draw the regions, the margins (scores −1, 0 and 1) and the points; returns the axes."""
         plots = pictures()
         return plots.decision(
@@ -62,7 +62,7 @@ class DecisionGrid:
             scores=self.scores,
             support=self.support,
             names=self.names,
-            ax=ax,
+            axes=axes,
         )
 
 

@@ -1,29 +1,40 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
-fit proceeds; columns: what they are worth; decision, tree: what a model looks like.
+fit proceeds; columns: what they are worth; decision, tree: what a model looks like. style is their
+common look, and svg makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
 gapless only its ground.
 """
 
-from .columns import importances, pair_dependence, partial_dependence
+from .columns import coefficients, importances, pair_dependence, partial_dependence
 from .curves import descent, learning, search, validation
 from .decision import decision
 from .fitting import convergence, margins, members, path, rounds
 from .models import bias_variance, comparison, splits
-from .predictions import confusion, precision_recall, reliability, roc
+from .predictions import (
+    confusion,
+    precision_recall,
+    predicted,
+    reliability,
+    residuals,
+    roc,
+)
+from .svg import inline_svg
 from .tree import tree
 
 __all__ = [
     "bias_variance",
+    "coefficients",
     "comparison",
     "confusion",
     "convergence",
     "decision",
     "descent",
     "importances",
+    "inline_svg",
     "learning",
     "margins",
     "members",
@@ -31,7 +42,9 @@ __all__ = [
     "partial_dependence",
     "path",
     "precision_recall",
+    "predicted",
     "reliability",
+    "residuals",
     "roc",
     "rounds",
     "search",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-Array = np.ndarray
+from .style import ACCENT, FAINT, INK, STYLES, are_numbers, axes_for, finished, places
 
 
 def importances(
@@ -46,19 +44,59 @@ def importances(
     """
     value = np.asarray(values, dtype=float)
     order = np.argsort(-value, kind="stable")[:most]
-    if axes is None:
-        height = 0.8 + 0.28 * len(order)
-        axes = plt.figure(figsize=(6.4, height), layout="constrained").subplots()
-    spread = None if errors is None else np.asarray(errors, dtype=float)[order]
-    place = np.arange(len(order))
-    axes.barh(place, value[order], xerr=spread, color="C0", height=0.7, ecolor="0.4")
-    axes.set_yticks(place, [str(names[j]) for j in order])
-    axes.invert_yaxis()
-    axes.axvline(0.0, color="0.4", linewidth=0.8)
+    spread = None if errors is None else np.nan_to_num(np.asarray(errors, dtype=float))[order]
     rest = len(value) - len(order)
-    axes.set_xlabel(f"{label}; {rest} more columns not shown" if rest else label)
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    label = f"{label}; {rest} more columns not shown" if rest else label
+    return _bars([str(names[j]) for j in order], value[order], spread, label, axes)
+
+
+def coefficients(
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    label: str = "coefficient",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw a bar to the left or to the right for each coefficient, in the order given.
+
+    Parameters
+    ----------
+    names : sequence of d str
+        The features.
+    values : sequence of d floats
+        Their coefficients.
+    label : str, default="coefficient"
+        What is measured.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With the bars; those below 0 are grey.
+    """
+    return _bars(list(names), np.asarray(values, dtype=float), None, label, axes)
+
+
+def _bars(
+    names: Sequence[str],
+    values: np.ndarray,
+    errors: np.ndarray | None,
+    label: str,
+    axes: Axes | None,
+) -> Axes:
+    """A row for each name, from top to bottom, with a bar from 0 to its value."""
+    axes = axes_for(axes, height=0.8 + 0.28 * len(names))
+    place = np.arange(len(names))
+    # What is measured with an error and below 0 is noise, and not another kind of value.
+    colors = [ACCENT if errors is not None or value > 0 else FAINT for value in values]
+    axes.barh(place, values, color=colors, height=0.55)
+    if errors is not None:
+        axes.hlines(place, values - errors, values + errors, color=INK, linewidth=1.0, zorder=3)
+    axes.axvline(0.0, color=FAINT, linewidth=1.0)
+    axes.set_yticks(place, names)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    return finished(axes, label, grid="x")
 
 
 def partial_dependence(
@@ -90,20 +128,23 @@ def partial_dependence(
     axes : matplotlib Axes
         With K lines, or K rows of dots where values are no numbers.
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
-    is_number = _are_numbers(values)
-    at = list(values) if is_number else list(range(len(values)))
-    for k, line in enumerate(np.asarray(means, dtype=float).T):
+    axes = axes_for(axes)
+    joins = are_numbers(values)
+    at, lines = places(axes, values, is_log=False), np.asarray(means, dtype=float).T
+    few = len(lines) <= len(STYLES)
+    for k, line in enumerate(lines):
+        style = STYLES[k] if few else {"color": f"C{k % 10}", "linestyle": "-"}
         label = names[k] if k < len(names) else None
-        axes.plot(at, line, "-" if is_number else "o", linewidth=1.5, label=label)
-    if not is_number:
-        axes.set_xticks(at, [str(value) for value in values])
-    axes.set(xlabel=column, ylabel=answer)
+        if joins:
+            axes.plot(at, line, linewidth=1.8, label=label, **style)
+            axes.plot(at, line, "o", color=style["color"], mew=0, markersize=3.6)
+        else:
+            # Dots have no dashes; they fade instead.
+            fades = (1.0, 1.0, 0.55, 0.55, 0.3)[k] if few else 1.0
+            axes.plot(at, line, "o", color=style["color"], alpha=fades, mew=0, label=label)
     if names:
         axes.legend(frameon=False, fontsize="small")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return finished(axes, column, answer)
 
 
 def pair_dependence(
@@ -134,17 +175,12 @@ def pair_dependence(
     axes : matplotlib Axes
         With one mesh of m × k cells.
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 4.8), layout="constrained").subplots()
-    at = [list(own) if _are_numbers(own) else list(range(len(own))) for own in values]
+    axes = axes_for(axes, height=4.8)
+    at = [list(own) if are_numbers(own) else list(range(len(own))) for own in values]
     drawn = axes.pcolormesh(*at, np.asarray(means, dtype=float).T, shading="nearest")
-    for own, places, ticks in zip(values, at, (axes.set_xticks, axes.set_yticks)):
-        if not _are_numbers(own):
-            ticks(places, [str(value) for value in own])
+    for own, where, ticks in zip(values, at, (axes.set_xticks, axes.set_yticks)):
+        if not are_numbers(own):
+            ticks(where, [str(value) for value in own])
     axes.set(xlabel=columns[0], ylabel=columns[1])
     axes.figure.colorbar(drawn, ax=axes, label=answer)
     return axes
-
-
-def _are_numbers(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, Real) and not isinstance(value, bool) for value in values)

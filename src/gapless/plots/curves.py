@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+
+from .style import (
+    ACCENT,
+    DASHED,
+    FAINT,
+    GUIDE,
+    INK,
+    PAPER,
+    SOFT,
+    axes_for,
+    finished,
+    places,
+    with_logarithms,
+)
+
+# Lines of scores.
+TRAINING: dict[str, Any] = {
+    **{"color": FAINT, "linewidth": 1.8, "marker": "o", "markersize": 5, "mew": 0}
+}
+UNSEEN: dict[str, Any] = {**TRAINING, "color": ACCENT}
+MARK: dict[str, Any] = {"marker": "o", "markersize": 9, "mew": 1.5, "linestyle": "none"}
+MOST_DOTS = 40
 
 
 def learning(
@@ -32,7 +52,7 @@ def learning(
     standard_errors : sequence of m floats
         Half the width of the band around `unseen`.
     beyond : three sequences of floats, default=None
-        Larger sizes, the scores expected there, and their errors; drawn dotted.
+        Larger sizes, the scores expected there, and their errors; drawn dashed.
     metric : str, default="score"
         What the score is.
     axes : matplotlib Axes, default=None
@@ -41,30 +61,27 @@ def learning(
     Returns
     -------
     axes : matplotlib Axes
-        With two lines, each named at its end.
+        With two lines, and a third one for what is expected.
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
+    axes = axes_for(axes)
     at, own, new = (np.asarray(of, dtype=float) for of in (sizes, train, unseen))
-    error = np.asarray(standard_errors, dtype=float)
-    axes.plot(at, own, color="C0", linewidth=1.5, marker=".")
-    axes.fill_between(at, new - error, new + error, color="C1", alpha=0.15, linewidth=0)
-    axes.plot(at, new, color="C1", linewidth=1.5, marker=".")
-    axes.annotate("training rows", (at[0], own[0]), xytext=(0, 6), **_WORDS, color="C0")
-    axes.annotate("unseen rows", (at[0], new[0]), xytext=(0, -12), **_WORDS, color="C1")
+    error = np.nan_to_num(np.asarray(standard_errors, dtype=float))
+    axes.plot(at, own, label="training rows", **TRAINING)
+    axes.fill_between(at, new - error, new + error, color=ACCENT, alpha=0.15, linewidth=0)
+    axes.plot(at, new, label="unseen rows", **UNSEEN)
+    ends = at
     if beyond is not None:
         more, law, spread = (np.asarray(of, dtype=float) for of in beyond)
-        axes.plot(more, law, color="C1", linewidth=1.2, linestyle=":")
-        axes.fill_between(more, law - spread, law + spread, color="C1", alpha=0.07, linewidth=0)
-        ends = _WORDS | {"ha": "right"}
-        axes.annotate("expected", (more[-1], law[-1]), xytext=(0, -12), **ends, color="C1")
-    axes.set(xscale="log", xlabel="rows to learn from", ylabel=metric)
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
-
-
-_WORDS: dict[str, Any] = {"textcoords": "offset points", "ha": "left"}
+        axes.plot(more, law, color=ACCENT, linewidth=1.8, linestyle=DASHED, label="expected")
+        # The spread far out must not press the scores together.
+        low, high = axes.get_ylim()
+        below, above = np.clip([law - spread, law + spread], low, high)
+        axes.fill_between(more, below, above, color=ACCENT, alpha=0.07, linewidth=0)
+        axes.set_ylim(low, high)
+        ends = np.concatenate([at, more])
+    with_logarithms(axes, "x", ends.tolist())
+    axes.legend(frameon=False, fontsize="small")
+    return finished(axes, "rows to learn from", metric)
 
 
 # Values whose largest is so many times the smallest stand on a logarithmic axis.
@@ -81,6 +98,8 @@ def validation(
     chosen: int | None = None,
     parameter: str = "parameter",
     metric: str = "score",
+    higher_is_better: bool = True,
+    is_log: bool | None = None,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw the scores of training and of unseen rows by the value of a parameter.
@@ -94,10 +113,14 @@ def validation(
     standard_errors : sequence of m floats
         Half the width of the band around `unseen`.
     best, chosen : int, default=None
-        The value with the highest score, from which a line goes one standard error below, and the
-        one that was chosen.
+        The value with the best score, a ring, and the one that was chosen, an outlined dot; a line
+        is one standard error worse than the best, where that error is known.
     parameter, metric : str
         Names of the two axes.
+    higher_is_better : bool, default=True
+        Whether the best score is the highest; False for losses.
+    is_log : bool or None, default=None
+        Whether numbers stand on a logarithmic axis; None for a wide range of positive ones.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -106,40 +129,36 @@ def validation(
     axes : matplotlib Axes
         With two lines and up to two marks.
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
-    at = _places(axes, values)
+    axes = axes_for(axes)
+    at = places(axes, values, is_log=is_log)
     order = np.argsort(at, kind="stable")
     own, new, error = (np.asarray(of, dtype=float) for of in (train, unseen, standard_errors))
-    axes.plot(at[order], own[order], color="C0", linewidth=1.5, marker=".", label="training rows")
-    low, high = (new - error)[order], (new + error)[order]
-    axes.fill_between(at[order], low, high, color="C1", alpha=0.15, linewidth=0)
-    axes.plot(at[order], new[order], color="C1", linewidth=1.5, marker=".", label="unseen rows")
+    known = ~np.isnan(own[order])
+    axes.plot(
+        *(at[order][known], own[order][known]),
+        **{**TRAINING, **_dotted(known.sum()), "label": "training rows"},
+    )
+    low, high = (new[order] + side * np.nan_to_num(error[order]) for side in (-1, 1))
+    axes.fill_between(at[order], low, high, color=ACCENT, alpha=0.15, linewidth=0)
+    axes.plot(
+        *(at[order], new[order]),
+        **{**UNSEEN, **_dotted(len(at)), "label": "unseen rows"},
+    )
     if best is not None:
-        axes.axhline(new[best] - error[best], color="0.6", linewidth=0.8, linestyle="--")
-        axes.plot(at[best], new[best], "o", color="C1", markersize=6, label="best")
-    if chosen is not None and chosen != best:
-        name = "simplest within 1 standard error"
-        axes.plot(at[chosen], new[chosen], "D", color="0.2", markersize=6, label=name)
-    axes.set(xlabel=parameter, ylabel=metric)
+        worse = new[best] - error[best] if higher_is_better else new[best] + error[best]
+        if np.isfinite(worse):
+            axes.axhline(worse, **GUIDE)
+        axes.plot(at[best], new[best], mfc=PAPER, mec=ACCENT, label="best", **MARK)
+    if chosen is not None:
+        axes.plot(at[chosen], new[chosen], mfc=ACCENT, mec=INK, label="chosen", **MARK)
     axes.legend(frameon=False, fontsize="small")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return finished(axes, parameter, metric)
 
 
-def _places(axes: Axes, values: Sequence[Any]) -> np.ndarray:
-    """Where each value stands on the horizontal axis."""
-    if not all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
-        axes.set_xticks(range(len(values)), [str(value) for value in values])
-        return np.arange(len(values), dtype=float)
-    at = np.array([float(value) for value in values])
-    if at.min() > 0 and at.max() > WIDE * at.min():
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-    return at
+def _dotted(points: int) -> dict[str, Any]:
+    """Dots on a line, where there are few enough to be told apart."""
+    return {"marker": "o" if points <= MOST_DOTS else ""}
 
-
-Array = np.ndarray
 
 # Cells of a heat map along each axis, and how far it goes beyond the outermost models, as a part of
 # the distance between them.
@@ -177,8 +196,7 @@ def search(
         With a line through the models, or with a dot for each of them in cells that have the colour
         of the nearest one.
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
+    axes = axes_for(axes)
     values = [np.asarray(of, dtype=float) for of in tried.values()]
     scores = np.asarray(unseen, dtype=float)
     if len(values) == 2 and all(len(np.unique(of)) > 1 for of in values):
@@ -188,33 +206,31 @@ def search(
         return axes
     name, along = max(zip(tried, values), key=lambda of: len(np.unique(of[1])))
     order = np.argsort(along, kind="stable")
-    axes.plot(along[order], scores[order], color="C0", linewidth=1.5, marker=".")
+    axes.plot(along[order], scores[order], **UNSEEN)
     if chosen is not None:
-        axes.plot(along[chosen], scores[chosen], "o", color="0.2", zorder=3, label="chosen")
-    axes.set(xscale="log", xlabel=name, ylabel=f"{metric} on unseen rows")
-    axes.grid(True, which="major", color="0.9")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+        axes.plot(along[chosen], scores[chosen], mfc=ACCENT, mec=INK, label="chosen", **MARK)
+    with_logarithms(axes, "x", along.tolist())
+    return finished(axes, name, f"{metric} on unseen rows")
 
 
 def _heat_map(
-    axes: Axes, values: list[Array], scores: Array, metric: str, chosen: int | None
+    axes: Axes, values: list[np.ndarray], scores: np.ndarray, metric: str, chosen: int | None
 ) -> None:
     """Cells in the colour of the nearest model, a dot for each model, a ring for the chosen one."""
     # The last of equal ones: first looks at a part of the rows are overwritten.
     points, first = np.unique(np.column_stack(values)[::-1], axis=0, return_index=True)
     latest = scores[::-1][first]
-    edges, places = zip(*(_cells(of) for of in points.T))
+    edges, marks = zip(*(_cells(of) for of in points.T))
     across, up = ((edge[1:] + edge[:-1]) / 2 for edge in edges)
-    squares = (across[:, None] - places[0]) ** 2
-    nearest = np.array([np.argmin(squares + (y - places[1]) ** 2, axis=1) for y in up])
+    squares = (across[:, None] - marks[0]) ** 2
+    nearest = np.array([np.argmin(squares + (y - marks[1]) ** 2, axis=1) for y in up])
     low, high = (np.log(points.min(axis=0)), np.log(points.max(axis=0)))
     in_units = [np.exp(a + edge * (b - a)) for edge, a, b in zip(edges, low, high)]
     least = float(np.quantile(latest, LOWEST))
     mesh = axes.pcolormesh(
         *in_units, latest[nearest], cmap="viridis", vmin=least if least < latest.max() else None
     )
-    axes.plot(*points.T, "o", mfc="white", mec="0.3", mew=0.5, markersize=3)
+    axes.plot(*points.T, "o", mfc=PAPER, mec=SOFT, mew=0.5, markersize=3)
     if chosen is not None:
         at = [of[chosen] for of in values]
         axes.plot(*at, "o", mfc="none", mec="C3", mew=2, markersize=10, label="chosen")
@@ -222,7 +238,7 @@ def _heat_map(
     bar.set_label(f"{metric} on unseen rows")
 
 
-def _cells(values: Array) -> tuple[Array, Array]:
+def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Edges of the cells, where 0 and 1 are the outermost values, and the values, by logarithms."""
     logs = np.log(values)
     edges = np.linspace(-BEYOND, 1 + BEYOND, CELLS + 1)
@@ -254,18 +270,16 @@ def descent(
     -------
     axes : matplotlib Axes
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
+    axes = axes_for(axes)
     at, own, new = (np.asarray(of, dtype=float) for of in (features, train, test))
     visible = own > 1e-6 * new.min()
-    axes.axvline(rows, color="0.6", linewidth=0.8, linestyle="--")
-    axes.plot(at[visible], own[visible], color="C0", linewidth=1.5, label="training rows")
-    axes.plot(at, new, color="C1", linewidth=1.5, marker=".", label="test rows")
-    axes.set(xscale="log", yscale="log", xlabel="features", ylabel="mean squared error")
+    axes.axvline(rows, **GUIDE)
+    axes.plot(at[visible], own[visible], label="training rows", **{**TRAINING, "marker": ""})
+    axes.plot(at, new, label="test rows", **UNSEEN)
+    with_logarithms(axes, "x", at.tolist())
+    with_logarithms(axes, "y", [*own[visible], *new])
     low = min(new.min(), np.median(own[visible]) if visible.any() else new.min())
     axes.set_ylim(bottom=0.3 * low)
-    axes.annotate(f" {rows} rows", (rows, axes.get_ylim()[1]), va="top", ha="left", color="0.4")
-    axes.xaxis.set_major_formatter("{x:g}")
+    axes.annotate(f" {rows} rows", (rows, axes.get_ylim()[1]), va="top", ha="left", color=SOFT)
     axes.legend(frameon=False, fontsize="small")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return finished(axes, "features", "mean squared error")

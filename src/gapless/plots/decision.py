@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
+
+from .style import axes_for
 
 PALE = 0.75  # how much white is mixed into the colours of the regions
 MARKERS = "os^Dvp*"
@@ -24,7 +25,7 @@ def decision(
     scores: np.ndarray | None = None,
     support: Sequence[int] = (),
     names: tuple[str, str] = ("x₁", "x₂"),
-    ax: Axes | None = None,
+    axes: Axes | None = None,
 ) -> Axes:
     """Draw the regions, the points, and where the decision function is −1, 0 and 1.
 
@@ -46,29 +47,28 @@ def decision(
         Points that are circled.
     names : tuple of two str
         Names of the axes.
-    ax : matplotlib Axes, default=None
+    axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
     Returns
     -------
-    ax : matplotlib Axes
+    axes : matplotlib Axes
     """
-    if ax is None:
-        ax = plt.figure(figsize=(5.2, 4.6), layout="constrained").add_subplot()
+    axes = axes_for(axes, 5.2, 4.6)
     colours = [f"C{k % 10}" for k in range(len(classes))]
     pale = ListedColormap([tuple(PALE + (1 - PALE) * np.array(to_rgb(c))) for c in colours])
-    ax.pcolormesh(x, y, regions, cmap=pale, vmin=-0.5, vmax=len(classes) - 0.5, rasterized=True)
+    axes.pcolormesh(x, y, regions, cmap=pale, vmin=-0.5, vmax=len(classes) - 0.5, rasterized=True)
     if scores is not None:
         levels, styles = (-1.0, 0.0, 1.0), ("--", "-", "--")
-        ax.contour(x, y, scores, levels, colors="0.2", linestyles=styles, linewidths=1.2)
+        axes.contour(x, y, scores, levels, colors="0.2", linestyles=styles, linewidths=1.2)
     for k, (name, colour) in enumerate(zip(classes, colours)):
         x1, x2 = points[labels == k].T
         marker = MARKERS[k % len(MARKERS)]
-        ax.scatter(x1, x2, s=18, c=colour, marker=marker, edgecolors="white", lw=0.5, label=name)
+        axes.scatter(x1, x2, s=18, c=colour, marker=marker, edgecolors="white", lw=0.5, label=name)
     if len(support):
         x1, x2 = points[np.asarray(support)].T
-        ax.scatter(x1, x2, s=60, facecolors="none", edgecolors="0.2", lw=0.8, label="support")
-    ax.set(xlabel=names[0], ylabel=names[1], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    return ax
+        axes.scatter(x1, x2, s=60, facecolors="none", edgecolors="0.2", lw=0.8, label="support")
+    axes.set(xlabel=names[0], ylabel=names[1], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return axes

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+
+from .style import (
+    ACCENT,
+    FAINT,
+    GUIDE,
+    RULE,
+    SOFT,
+    axes_for,
+    figure_of,
+    finished,
+    with_logarithms,
+)
+
+MOST_NAMED = 10  # lines that a legend can tell apart
+MOST_CURVES = 5  # distributions that can be told apart
 
 
 def convergence(
     excess: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
     tol: float | None = None,
-    ax: Axes | None = None,
+    axes: Axes | None = None,
 ) -> Axes:
     """Draw how far solvers are above the best possible objective, against time.
 
@@ -26,34 +41,37 @@ def convergence(
     tol : float, default=None
         Where the solvers stop, in the same units; drawn as a dashed line. Below a hundredth of it
         the picture ends.
-    ax : matplotlib Axes, default=None
+    axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
     Returns
     -------
-    ax : matplotlib Axes
+    axes : matplotlib Axes
         The axes with one line per solver, both scales logarithmic.
     """
-    ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+    axes = axes_for(axes, height=4.8)
+    drawn: list[tuple[np.ndarray, np.ndarray]] = []
     for name, (seconds, values) in excess.items():
         at, best = _best_so_far(np.asarray(seconds, float), np.asarray(values, float))
-        ax.plot(1e3 * at, best, marker="o", markersize=3, linewidth=1.5, label=name)
-    ax.set(xscale="log", yscale="log", xlabel="milliseconds", ylabel="above the best possible")
+        axes.plot(1e3 * at, best, marker="o", markersize=3, linewidth=1.5, label=name)
+        drawn.append((1e3 * at, best))
+    if drawn:
+        milliseconds, above = (np.concatenate(of).tolist() for of in zip(*drawn))
+        with_logarithms(axes, "x", milliseconds)
+        with_logarithms(axes, "y", above)
     if tol is not None:
-        ax.set_ylim(bottom=tol / 100)
-        ax.axhline(tol, color="0.4", linewidth=1, linestyle="--")
-        ax.annotate(
+        axes.set_ylim(bottom=tol / 100)
+        axes.axhline(tol, **GUIDE)
+        axes.annotate(
             f"tol = {tol:.0e}",
             (0, tol),
             xycoords=("axes fraction", "data"),
             xytext=(4, 3),
             textcoords="offset points",
-            color="0.4",
+            color=SOFT,
         )
-    ax.grid(True, which="major", color="0.9")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
-    return ax
+    axes.legend(frameon=False)
+    return finished(axes, "milliseconds", "above the best possible")
 
 
 def _best_so_far(seconds: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -62,9 +80,6 @@ def _best_so_far(seconds: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, n
     # 0 and below is rounding; a logarithmic axis shows it at the precision of floats.
     best = np.maximum(np.minimum.accumulate(values[known]), np.finfo(float).eps)
     return seconds[known], best
-
-
-MOST_NAMED = 10  # lines that a legend can tell apart
 
 
 def path(
@@ -105,19 +120,16 @@ def path(
     grid = np.asarray(strengths, dtype=float)
     panels = 1 if unseen is None else 2
     if axes is None:
-        figure = plt.figure(figsize=(6.4, 3.6 * panels), layout="constrained")
-        made = figure.subplots(panels, sharex=True, squeeze=False)
+        made = figure_of(6.4, 3.6 * panels).subplots(panels, sharex=True, squeeze=False)
         axes = list(made[:, 0])
     _draw_coefficients(axes[0], grid, np.asarray(coefficients), names)
     if unseen is not None:
         _draw_scores(axes[1], grid, np.asarray(unseen), standard_errors, metric)
     for ax in axes[:panels]:
-        ax.set(xscale="log")
-        ax.grid(True, which="major", color="0.9")
-        ax.spines[["top", "right"]].set_visible(False)
+        with_logarithms(ax, "x", grid.tolist())
         if chosen is not None:
-            ax.axvline(grid[chosen], color="0.4", linewidth=1, linestyle="--")
-    axes[panels - 1].set_xlabel("strength of the penalty")
+            ax.axvline(grid[chosen], **GUIDE)
+        finished(ax, "strength of the penalty" if ax is axes[panels - 1] else "", ax.get_ylabel())
     axes[0].set_xlim(grid.max(), grid.min())
     if chosen is not None:
         _name_the_choice(axes[0], grid[chosen])
@@ -132,19 +144,19 @@ def _draw_coefficients(ax: Axes, strengths, coefficients, names) -> None:
     named = order[:MOST_NAMED] if names is not None else order[:0]
     for place, j in enumerate(order[largest[order] > 0]):
         label = names[j // outputs] if names is not None and place < len(named) else None
-        style = {"linewidth": 1.5} if names is None or label else {"linewidth": 0.8, "color": "0.8"}
+        style = {"linewidth": 1.5} if names is None or label else {"linewidth": 0.8, "color": RULE}
         ax.plot(strengths, lines[:, j], label=label, zorder=2 if label else 1, **style)
-    ax.axhline(0, color="0.6", linewidth=0.8)
+    ax.axhline(0, color=FAINT, linewidth=0.8)
     ax.set_ylabel("coefficient")
     if len(named):
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
 
 
 def _draw_scores(ax: Axes, strengths, unseen, standard_errors, metric: str) -> None:
-    ax.plot(strengths, unseen, color="C0", linewidth=1.5)
+    ax.plot(strengths, unseen, color=ACCENT, linewidth=1.8)
     if standard_errors is not None:
         error = np.asarray(standard_errors)
-        ax.fill_between(strengths, unseen - error, unseen + error, color="C0", alpha=0.2, lw=0)
+        ax.fill_between(strengths, unseen - error, unseen + error, color=ACCENT, alpha=0.15, lw=0)
     ax.set_ylabel(f"{metric} on unseen rows")
 
 
@@ -155,7 +167,7 @@ def _name_the_choice(ax: Axes, strength: float) -> None:
         xycoords=("data", "axes fraction"),
         xytext=(0, 3),
         textcoords="offset points",
-        color="0.4",
+        color=SOFT,
         ha="center",
     )
 
@@ -182,23 +194,20 @@ def rounds(
     axes : matplotlib Axes
         With one line or two, each named at its end.
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
-    _line(axes, np.asarray(training, dtype=float), "training", "C0")
+    axes = axes_for(axes)
+    _line(axes, np.asarray(training, dtype=float), "training", FAINT)
     if validation is not None:
         held = np.asarray(validation, dtype=float)
-        _line(axes, held, "held out", "C1")
+        _line(axes, held, "held out", ACCENT)
         best = int(np.argmin(held))
-        axes.plot(best, held[best], "o", color="C1", markersize=5)
-    axes.set(xlabel="rounds", ylabel="mean loss")
+        axes.plot(best, held[best], "o", color=ACCENT, markersize=6)
     axes.margins(x=0.12)
     axes.set_xlim(left=0)
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return finished(axes, "rounds", "mean loss")
 
 
 def _line(axes: Axes, losses: np.ndarray, name: str, color: str) -> None:
-    axes.plot(np.arange(len(losses)), losses, color=color, linewidth=1.5)
+    axes.plot(np.arange(len(losses)), losses, color=color, linewidth=1.8)
     axes.annotate(
         name,
         (len(losses) - 1, losses[-1]),
@@ -207,9 +216,6 @@ def _line(axes: Axes, losses: np.ndarray, name: str, color: str) -> None:
         va="center",
         color=color,
     )
-
-
-Array = np.ndarray
 
 
 def members(
@@ -240,28 +246,22 @@ def members(
     axes : matplotlib Axes
         With a line, its band, and the score of the largest ensemble in words.
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
+    axes = axes_for(axes)
     at, score = np.asarray(counts), np.asarray(scores, dtype=float)
     if standard_errors is not None:
         error = np.asarray(standard_errors, dtype=float)
-        axes.fill_between(at, score - error, score + error, color="C0", alpha=0.15, linewidth=0)
-    axes.plot(at, score, color="C0", linewidth=1.5, marker=".")
+        axes.fill_between(at, score - error, score + error, color=ACCENT, alpha=0.15, linewidth=0)
+    axes.plot(at, score, color=ACCENT, linewidth=1.8, marker="o", markersize=5, mew=0)
     axes.annotate(
         f"{score[-1]:.3g}",
         (at[-1], score[-1]),
         xytext=(4, 0),
         textcoords="offset points",
         va="center",
-        color="C0",
+        color=ACCENT,
     )
-    axes.set(xlabel="members", ylabel=f"{metric} on unseen rows", xscale="log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
-
-
-MOST_CURVES = 5  # distributions that can be told apart
+    with_logarithms(axes, "x", at.tolist())
+    return finished(axes, "members", f"{metric} on unseen rows")
 
 
 def margins(
@@ -292,26 +292,25 @@ def margins(
         With the lines.
     """
     if axes is None:
-        axes = plt.figure(figsize=(8.4, 3.6), layout="constrained").subplots(1, 2)
+        axes = figure_of(8.4, 3.6).subplots(1, 2)
     left, right = axes
     rounds = np.arange(1, len(loss) + 1)
-    left.plot(rounds, loss, color="C0", linewidth=1.5, label="exponential loss")
-    left.plot(rounds, error, color="C1", linewidth=1.5, label="training error")
-    left.set(xlabel="round", ylabel="mean over rows", ylim=(0, None))
+    left.plot(rounds, loss, color=ACCENT, linewidth=1.8, label="exponential loss")
+    left.plot(rounds, error, color=FAINT, linewidth=1.8, label="training error")
+    left.set_ylim(0, None)
     left.legend(frameon=False)
     drawn = _some(len(loss))
-    shades = plt.get_cmap("viridis")(np.linspace(0.85, 0, len(drawn)))
+    shades = matplotlib.colormaps["viridis"](np.linspace(0.85, 0, len(drawn)))
     for at, shade in zip(drawn, shades):
         label = f"round {at + 1}"
         right.step(levels, shares[at], where="post", color=shade, linewidth=1.5, label=label)
-    right.axvline(0, color="0.4", linewidth=1, linestyle="--")
-    right.set(xlabel="margin", ylabel="share of rows with at most that", xlim=(-1, 1), ylim=(0, 1))
-    right.set_xticks([-1, -0.5, 0, 0.5, 1])
+    right.axvline(0, **GUIDE)
+    right.set(xlim=(-1, 1), ylim=(0, 1))
     right.legend(frameon=False, loc="upper left")
-    for one in axes:
-        one.grid(True, which="major", color="0.9")
-        one.spines[["top", "right"]].set_visible(False)
-    return left, right
+    return (
+        finished(left, "round", "mean over rows"),
+        finished(right, "margin", "share of rows with at most that"),
+    )
 
 
 def _some(rounds: int) -> list[int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+
+from .style import ACCENT, FAINT, INK, RULE, axes_for, finished
 
 
 def comparison(
@@ -17,6 +18,7 @@ def comparison(
     *,
     chosen: str | None = None,
     metric: str = "score",
+    higher_is_better: bool = True,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw the unseen score of each model with its standard error, and its training score.
@@ -31,6 +33,8 @@ def comparison(
         The model whose name is written in bold.
     metric : str, default="score"
         What the score is.
+    higher_is_better : bool, default=True
+        Whether the best model is the one with the highest score; False for losses.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -39,26 +43,24 @@ def comparison(
     axes : matplotlib Axes
         With the best model on top; a thin line is the gap between its two scores.
     """
-    if axes is None:
-        height = 1.2 + 0.32 * len(names)
-        axes = plt.figure(figsize=(6.4, height), layout="constrained").subplots()
+    axes = axes_for(axes, height=1.2 + 0.32 * len(names))
     own, new, error = (np.asarray(of, dtype=float) for of in (train, unseen, standard_errors))
-    order = np.argsort(-np.nan_to_num(new, nan=-np.inf), kind="stable")
+    worth = new if higher_is_better else -new
+    order = np.argsort(-np.nan_to_num(worth, nan=-np.inf), kind="stable")
     place = np.arange(len(order))
-    axes.hlines(place, new[order], own[order], color="0.8", linewidth=1.0, zorder=1)
-    axes.plot(own[order], place, "o", color="C0", markersize=5, label="training rows")
-    axes.errorbar(
-        new[order], place, xerr=error[order], fmt="o", color="C1", markersize=6, label="unseen rows"
-    )
+    own, new, error = own[order], new[order], np.nan_to_num(error[order])
+    axes.hlines(place, new, own, color=FAINT, linewidth=1.0, zorder=1)
+    axes.plot(own, place, "o", color=FAINT, markersize=6, mew=0, label="training rows")
+    axes.hlines(place, new - error, new + error, color=ACCENT, linewidth=1.8, zorder=2)
+    axes.plot(new, place, "o", color=ACCENT, markersize=8, mew=0, label="unseen rows")
     axes.set_yticks(place, [str(names[i]) for i in order])
-    for label in axes.get_yticklabels():
+    for at, label in zip(place, axes.get_yticklabels()):
         if label.get_text() == chosen:
             label.set_fontweight("bold")
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel(metric)
+            axes.plot(new[at], at, "o", mfc=ACCENT, mec=INK, mew=1.5, markersize=8)
+    axes.set_ylim(max(len(order), 1) - 0.5, -0.5)
     axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return finished(axes, metric, grid="x")
 
 
 def splits(
@@ -89,18 +91,16 @@ def splits(
     -------
     axes : matplotlib Axes
     """
-    if axes is None:
-        axes = plt.figure(figsize=(6.4, 2.2), layout="constrained").subplots()
+    axes = axes_for(axes, height=2.2)
     each = np.asarray(of_splits, dtype=float)
     height = np.linspace(-0.3, 0.3, len(each)) if len(each) > 1 else np.zeros(1)
-    axes.axvspan(unseen - standard_error, unseen + standard_error, color="C1", alpha=0.15, lw=0)
-    axes.axvline(unseen, color="C1", linewidth=1.5, label="unseen rows")
-    axes.axvline(train, color="C0", linewidth=1.5, label="training rows")
-    axes.plot(each, height, "o", color="C1", alpha=0.5, markersize=4, label="each split")
-    axes.set(xlabel=metric, yticks=[], ylim=(-0.6, 0.6))
+    axes.axvspan(unseen - standard_error, unseen + standard_error, color=ACCENT, alpha=0.15, lw=0)
+    axes.axvline(unseen, color=ACCENT, linewidth=1.8, label="unseen rows")
+    axes.axvline(train, color=FAINT, linewidth=1.8, label="training rows")
+    axes.plot(each, height, "o", color=ACCENT, alpha=0.5, mew=0, markersize=5, label="each split")
+    axes.set(yticks=[], ylim=(-0.6, 0.6))
     axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    return axes
+    return finished(axes, metric, grid="x")
 
 
 def bias_variance(
@@ -123,14 +123,12 @@ def bias_variance(
     axes : matplotlib Axes
         With a bar for each model. A variance below 0 goes back from the end of the bias.
     """
-    if axes is None:
-        height = 1.2 + 0.35 * len(parts)
-        axes = plt.figure(figsize=(6.4, height), layout="constrained").subplots()
+    axes = axes_for(axes, height=1.2 + 0.35 * len(parts))
     names = list(parts)
     is_told = any(part.get("noise") for part in parts.values())
     labels = {"bias": "bias" if is_told else "bias and noise"}
     begin = [0.0] * len(names)
-    for part, color in (("noise", "0.7"), ("bias", "C0"), ("variance", "C1")):
+    for part, color in (("noise", RULE), ("bias", FAINT), ("variance", ACCENT)):
         width = [float(parts[name].get(part, 0.0)) for name in names]
         if any(width):
             thin = 0.6 if min(width) >= 0 else 0.3
@@ -139,7 +137,5 @@ def bias_variance(
         begin = [a + b for a, b in zip(begin, width)]
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set_xlabel(loss)
     axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return finished(axes, loss, grid="x")

@@ -1,18 +1,19 @@
-"""Predictions against the truth: confused classes, ROC and precision–recall, calibration."""
+"""Predictions against the truth: classes, ranks, probabilities and numbers."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
 from .._ground.percent import percent
+from .style import ACCENT, GUIDE, STYLES, axes_for, finished
 
 # Up to so many classes each cell has its interval, and up to so many its count.
 DETAILED, COUNTED = 5, 20
+WIDTH = 56  # characters of a line of a title
 
 
 def confusion(
@@ -43,9 +44,8 @@ def confusion(
         With an image of the shares, and the counts in its cells.
     """
     K = len(names)
-    if axes is None:
-        side = min(2.4 + 0.55 * K, 9.0)
-        axes = plt.figure(figsize=(side, side), layout="constrained").subplots()
+    side = min(2.4 + 0.55 * K, 9.0)
+    axes = axes_for(axes, side, side)
     axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
     for i, j in np.ndindex(K, K) if K <= COUNTED else ():
         text = f"{counts[i, j]:g}"
@@ -61,15 +61,14 @@ def confusion(
     return axes
 
 
-WIDTH = 56  # characters of a line of a title
-
-
 def roc(
     fpr: np.ndarray,
     tpr: np.ndarray,
     *,
     band: tuple[np.ndarray, np.ndarray] | None = None,
     label: str = "",
+    of: str = "",
+    style: int = 0,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw the true positive rate against the false positive rate.
@@ -82,6 +81,10 @@ def roc(
         Low and high ends of `tpr`.
     label : str, default=""
         What stands above, such as the area.
+    of : str, default=""
+        The class that is looked for; names both axes in words.
+    style : int, default=0
+        From 1 to 4 for further curves on the same axes, drawn in other styles.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -90,13 +93,16 @@ def roc(
     axes : matplotlib Axes
         With the curve, its band, and the diagonal of scores that say nothing.
     """
-    axes = square(axes)
+    axes = _of_shares(axes)
     if band is not None:
-        axes.fill_between(fpr, *band, color="C0", alpha=0.15, linewidth=0)
-    axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=":")
-    axes.plot(fpr, tpr, color="C0", linewidth=1.5)
-    axes.set(xlabel="false positive rate", ylabel="true positive rate")
-    return titled(axes, label)
+        axes.fill_between(fpr, *band, color=ACCENT, alpha=0.15, linewidth=0)
+    if style == 0:
+        _diagonal(axes, 0.0, 1.0)
+    axes.plot(fpr, tpr, linewidth=1.8, **STYLES[style])
+    names = "false positive rate", "true positive rate"
+    if of:
+        names = f"share of others predicted as {of}", f"share of {of} found"
+    return finished(axes, *names, title=textwrap.fill(label, WIDTH))
 
 
 def precision_recall(
@@ -106,6 +112,8 @@ def precision_recall(
     band: tuple[np.ndarray, np.ndarray] | None = None,
     prevalence: float | None = None,
     label: str = "",
+    of: str = "",
+    style: int = 0,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw precision against recall.
@@ -120,6 +128,10 @@ def precision_recall(
         The precision of scores that say nothing, drawn as a line.
     label : str, default=""
         What stands above, such as the area.
+    of : str, default=""
+        The class that is looked for; stands in the name of the axis of recall.
+    style : int, default=0
+        From 1 to 4 for further curves on the same axes, drawn in other styles.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -128,30 +140,26 @@ def precision_recall(
     axes : matplotlib Axes
         With the curve as steps, and its band.
     """
-    axes = square(axes)
+    axes = _of_shares(axes)
     if band is not None:
-        axes.fill_between(recall, *band, step="post", color="C0", alpha=0.15, linewidth=0)
+        axes.fill_between(recall, *band, step="post", color=ACCENT, alpha=0.15, linewidth=0)
     if prevalence is not None:
-        axes.axhline(prevalence, color="0.6", linewidth=1, linestyle=":")
-    axes.plot(recall, precision, color="C0", linewidth=1.5, drawstyle="steps-post")
-    axes.set(xlabel="recall", ylabel="precision")
-    return titled(axes, label)
+        axes.axhline(prevalence, **GUIDE)
+    axes.plot(recall, precision, linewidth=1.8, drawstyle="steps-post", **STYLES[style])
+    name = f"recall: share of {of} found" if of else "recall"
+    return finished(axes, name, "precision", title=textwrap.fill(label, WIDTH))
 
 
-def square(axes: Axes | None) -> Axes:
-    """Axes for shares against shares."""
-    if axes is None:
-        axes = plt.figure(figsize=(4.8, 4.8), layout="constrained").subplots()
+def _of_shares(axes: Axes | None) -> Axes:
+    """Square axes for shares against shares."""
+    axes = axes_for(axes, 4.8, 4.8)
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    axes.spines[["top", "right"]].set_visible(False)
     return axes
 
 
-def titled(axes: Axes, label: str) -> Axes:
-    """The axes with a sentence above."""
-    if label:
-        axes.set_title(textwrap.fill(label, WIDTH), fontsize="small", loc="left")
-    return axes
+def _diagonal(axes: Axes, low: float, high: float) -> None:
+    """The line on which both sides agree."""
+    axes.plot([low, high], [low, high], **GUIDE)
 
 
 def reliability(
@@ -187,10 +195,96 @@ def reliability(
     axes : matplotlib Axes
         With a dot and an interval for each bin, and the diagonal on which they should lie.
     """
-    axes = square(axes)
-    axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle=":")
-    axes.vlines(said, low, high, color="C0", alpha=0.5, linewidth=1.5)
-    axes.scatter(said, happened, s=10 + 60 * sizes / sizes.max(), color="C0", zorder=3)
-    name = f" of {of}" if of else ""
-    axes.set(xlabel=f"probability{name}", ylabel="share that came true")
-    return titled(axes, label)
+    axes = _of_shares(axes)
+    _diagonal(axes, 0.0, 1.0)
+    bins = np.array([said, happened, low, high, sizes], dtype=float)
+    said, happened, low, high, sizes = bins[:, np.isfinite(bins).all(axis=0)]
+    if len(said):
+        axes.vlines(said, low, high, color=ACCENT, linewidth=1.6)
+        axes.scatter(said, happened, s=12 + 70 * sizes / sizes.max(), color=ACCENT, lw=0, zorder=3)
+    name = f"probability of {of}" if of else "probability"
+    return finished(axes, name, "observed share", title=textwrap.fill(label, WIDTH))
+
+
+def predicted(
+    predicted: Sequence[float],
+    true: Sequence[float],
+    *,
+    lower: Sequence[float] = (),
+    upper: Sequence[float] = (),
+    target: str = "target",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw true against predicted numbers, each with its prediction interval.
+
+    Parameters
+    ----------
+    predicted, true : sequence of m floats
+        Both, row by row.
+    lower, upper : sequence of m floats, default=()
+        Ends of prediction intervals, drawn up to the edge of the picture.
+    target : str, default="target"
+        What is predicted.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With a dot for each row, and the diagonal on which they should lie; both axes have the same
+        range.
+    """
+    axes = axes_for(axes, 4.8, 4.8)
+    said, truth = (np.asarray(of, dtype=float) for of in (predicted, true))
+    low, high = _range_of(said, truth)
+    if len(lower) and len(upper):
+        ends = (np.clip(np.asarray(of, dtype=float), low, high) for of in (lower, upper))
+        axes.vlines(said, *ends, color=ACCENT, linewidth=1.0, alpha=0.16)
+    _diagonal(axes, low, high)
+    _dots(axes, said, truth)
+    axes.set(xlim=(low, high), ylim=(low, high))
+    return finished(axes, f"predicted {target}", f"true {target}")
+
+
+def residuals(
+    predicted: Sequence[float],
+    true: Sequence[float],
+    *,
+    target: str = "target",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw what is left to explain, true minus predicted, by what was predicted.
+
+    Parameters
+    ----------
+    predicted, true : sequence of m floats
+        Both, row by row.
+    target : str, default="target"
+        What is predicted.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With a dot for each row, and a line at 0.
+    """
+    axes = axes_for(axes)
+    said, truth = (np.asarray(of, dtype=float) for of in (predicted, true))
+    axes.axhline(0.0, **GUIDE)
+    _dots(axes, said, truth - said)
+    return finished(axes, f"predicted {target}", "true − predicted")
+
+
+def _dots(axes: Axes, x: np.ndarray, y: np.ndarray) -> None:
+    axes.plot(x, y, "o", color=ACCENT, markersize=3.6, markeredgewidth=0, alpha=0.55)
+
+
+def _range_of(*numbers: np.ndarray) -> tuple[float, float]:
+    """The smallest and the largest of all known numbers, with some room on both sides."""
+    known = np.concatenate([of[np.isfinite(of)] for of in numbers])
+    if not len(known):
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    room = 0.03 * (high - low) if high > low else max(0.1 * abs(high), 0.5)
+    return low - room, high + room

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+
+from .style import axes_for
 
 # Inches of a column of boxes and of a row, and characters in a line of a box.
 COLUMN, ROW, LINE = 2.6, 0.7, 31
@@ -41,9 +42,7 @@ def tree(model: Any, *, max_depth: int | None = 4, axes: Axes | None = None) -> 
     heights = _heights(shown, below)
     columns = int(depth[shown].max()) + 1
     rows = 1 + max(heights.values())
-    if axes is None:
-        size = (COLUMN * columns, max(ROW * rows, 1.2))
-        axes = plt.figure(figsize=size, layout="constrained").add_subplot()
+    axes = axes_for(axes, COLUMN * columns, max(ROW * rows, 1.2))
     is_shown = set(shown.tolist())
     for node in shown.tolist():
         x, y = float(depth[node]), heights[node]

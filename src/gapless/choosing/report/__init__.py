@@ -3,7 +3,8 @@
 summary makes a Report (sections, row_sections, column_sections, plain) from a choice: tested,
 model_uses, learning_part, validation_part and table_facts work out its parts. Its sentences are in
 words, those on what to do next in advice. to_text, to_json and to_html are three renderers of it,
-the last by pictures, svg and template.html. Called by cli; may import choosing and all above it.
+the last by template.html and figures, which `plots` draws. Called by cli; may import choosing,
+plots and all above them.
 """
 
 from .sections import Report

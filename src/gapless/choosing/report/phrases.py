@@ -96,14 +96,3 @@ def shares(value: float, low: float, high: float) -> tuple[str, str, str]:
     digits = min(max(decimals(low, high, value) - 2, 0), 1)
     digits = enough_decimals(value, low, high, least=digits)
     return percent(value, digits), percent(low, digits), percent(high, digits)
-
-
-def short(value: float) -> str:
-    """A number in few characters: 12k, 1.5M, 0.25."""
-    if value == 0:
-        return "0"
-    size = abs(value)
-    for power, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if power * 0.9995 <= size < power * 1e3 and size >= 1e4:
-            return f"{value / power:.3g}{letter}".replace("-", "−")
-    return f"{value:.4g}".replace("-", "−")

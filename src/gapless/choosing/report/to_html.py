@@ -7,7 +7,7 @@ from functools import cache
 import jinja2
 
 from ..._ground.percent import percent
-from . import pictures
+from . import figures
 from .column_sections import ColumnFacts
 from .phrases import amount, beside, counted_roles, rounded, shortened, squeezed
 from .plain import Measured
@@ -50,7 +50,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["draw"] = pictures
+    environment.globals["draw"] = figures
     environment.filters |= {
         "baseline": _baseline,
         "amount": lambda value: "–" if value is None else amount(value),
@@ -81,7 +81,7 @@ def _baseline(report: Report) -> str:
 
 def _values(column: ColumnFacts) -> str:
     """What a column holds, or why it is not used."""
-    return shortened(pictures.in_words(column.distribution) or column.reason, VALUES)
+    return shortened(figures.in_words(column.distribution) or column.reason, VALUES)
 
 
 def interval(one: Measured) -> str:

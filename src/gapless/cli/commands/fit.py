@@ -22,7 +22,7 @@ MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
 FOR_CHOOSING, FOR_ALL = 0.8, 0.96
 # Seconds for the shortest report and its pages, and for each column in a model file. However long
 # they take, this part of the limit is for choosing.
-PAGES, FILES_PER_COLUMN, LEAST = 0.1, 1e-4, 0.2
+PAGES, FILES_PER_COLUMN, LEAST = 0.4, 1e-4, 0.2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

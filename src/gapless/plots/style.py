@@ -1,0 +1,134 @@
+"""The look that all pictures share: colours, styles of lines, axes and the numbers along them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+# Unseen rows, or what a picture is about; training rows, or what it is compared with; thin lines
+# behind the data. `svg` knows these colours and hands them over to the page.
+ACCENT, FAINT, RULE = "#1f5fa8", "#9aa1ab", "#e2e4e7"
+INK, SOFT, PAPER = "#1d2126", "#5d6570", "#ffffff"
+# Several lines on the same axes, told apart without colours too.
+DASHED, DOTTED = (0, (3.0, 1.8)), (0, (0.9, 1.8))
+STYLES: tuple[dict[str, Any], ...] = (
+    {"color": ACCENT, "linestyle": "-"},
+    {"color": FAINT, "linestyle": "-"},
+    {"color": ACCENT, "linestyle": DASHED},
+    {"color": FAINT, "linestyle": DASHED},
+    {"color": ACCENT, "linestyle": DOTTED},
+)
+# What data is compared with: chance, agreement, a tolerance.
+GUIDE: dict[str, Any] = {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4.0, 3.0))}
+WIDE = 20  # values whose largest is this many times the smallest stand on a logarithmic axis
+FEW_MARKS = 3  # a logarithmic axis with fewer powers of ten has marks between them too
+MOST_MARKS = 6
+
+
+def axes_for(axes: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
+    """The axes to draw on: those given, or new ones of this many inches."""
+    return figure_of(width, height).subplots() if axes is None else axes
+
+
+def figure_of(width: float, height: float) -> Any:
+    """A new figure that notebooks and `plt.show()` display."""
+    # pyplot looks for a screen; pictures for a page do without.
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=(width, height), layout="constrained")
+
+
+def finished(
+    axes: Axes,
+    xlabel: str = "",
+    ylabel: str = "",
+    *,
+    grid: Literal["x", "y"] = "y",
+    title: str = "",
+) -> Axes:
+    """The axes with names, thin lines behind the data and few, short numbers."""
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    if title:
+        axes.set_title(title, fontsize="small", loc="left")
+    axes.grid(True, axis=grid, color=RULE, linewidth=1.0)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0, which="both")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+    for axis in (axes.xaxis, axes.yaxis):
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            continue  # names, or the marks of a logarithmic axis
+        axis.set_major_locator(MaxNLocator(MOST_MARKS, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(FuncFormatter(_mark))
+    return axes
+
+
+def _mark(value: float, _: object) -> str:
+    return short(value)
+
+
+def short(value: float) -> str:
+    """A number in few characters: 12k, 1.5M, 0.25."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    for power, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if power * 0.9995 <= size < power * 1e3 and size >= 1e4:
+            return f"{value / power:.3g}{letter}".replace("-", "−")
+    return f"{value:.4g}".replace("-", "−")
+
+
+def with_logarithms(axes: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
+    """Make an axis logarithmic, with a few round marks between its ends."""
+    known = [x for x in values if x > 0 and math.isfinite(x)]
+    axes.set(**{f"{which}scale": "log"})
+    axis: Axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_minor_locator(NullLocator())
+    if known:
+        axis.set_major_locator(FixedLocator(_powers(min(known), max(known))))
+        axis.set_major_formatter(FuncFormatter(_mark))
+
+
+def _powers(low: float, high: float) -> list[float]:
+    """Powers of ten in a range; with a few numbers between them where there are too few."""
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    inside: list[float] = []
+    for digits in ((1,), (1, 3), (1, 2, 5)):
+        marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        inside = [x for x in marks if low <= 1.001 * x and 0.999 * x <= high]
+        if len(inside) >= FEW_MARKS:
+            break
+    return inside[:: max(1, math.ceil(len(inside) / MOST_MARKS))]
+
+
+def are_numbers(values: Sequence[Any]) -> bool:
+    """Whether values have a place of their own on an axis."""
+    return all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
+
+
+def places(axes: Axes, values: Sequence[Any], *, is_log: bool | None = None) -> np.ndarray:
+    """Where each value stands on the horizontal axis: numbers as such, others one by one.
+
+    None for `is_log` looks at the numbers: a wide range of positive ones has logarithms.
+    """
+    if not are_numbers(values):
+        axes.set_xticks(range(len(values)), [str(value) for value in values])
+        # Half a place at either end, where names are centred.
+        axes.set_xlim(-0.5, max(len(values), 1) - 0.5)
+        return np.arange(len(values), dtype=float)
+    at = np.array([float(value) for value in values])
+    if is_log is None:
+        is_log = bool(at.min() > 0 and at.max() > WIDE * at.min())
+    if is_log:
+        with_logarithms(axes, "x", at.tolist())
+        known = at[at > 0]
+        # What has no logarithm stands where the axis begins.
+        return np.maximum(at, known.min(initial=np.inf) if len(known) else 1.0)
+    return at

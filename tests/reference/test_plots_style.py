@@ -1,0 +1,99 @@
+"""The look of pictures: few, round and short numbers along their axes, and no screen."""
+
+import itertools
+import re
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from gapless import plots
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def marks_of(axis):
+    """The numbers along an axis, within its limits, and how they are written."""
+    low, high = sorted(axis.get_view_interval())
+    inside = [x for x in axis.get_majorticklocs() if low <= x <= high]
+    return inside, [axis.get_major_formatter()(x) for x in inside]
+
+
+@pytest.mark.parametrize("low", [-1e6, -3.2, 0.0, 0.4999, 12345.0])
+@pytest.mark.parametrize("width", [1e-3, 0.7, 42.0, 9e7])
+def test_marks_are_few_and_round(low, width):
+    axes = plots.residuals([low, low + width], [low, low + width])
+    marks, _ = marks_of(axes.xaxis)
+    assert 1 <= len(marks) <= 7
+    steps = {f"{b - a:.3g}" for a, b in itertools.pairwise(marks)}
+    assert len(steps) <= 1 and all(re.match(r"[125]", step.lstrip("0.")) for step in steps)
+
+
+def test_logarithmic_axes_have_powers_of_ten_and_more_marks_where_these_are_few():
+    def marks(values):
+        return marks_of(plots.validation(values, values, values, values, is_log=True).xaxis)[0]
+
+    assert marks([0.01, 100.0]) == pytest.approx([0.01, 0.1, 1, 10, 100])
+    assert marks([40.0, 800.0]) == pytest.approx([50, 100, 200, 500])
+    assert len(marks([1e-200, 1e200])) <= 7
+
+
+def test_zero_stands_where_a_logarithmic_axis_begins():
+    axes = plots.validation([0.0, 1.0, 10.0], [1, 2, 3], [1, 2, 3], [0, 0, 0], is_log=True)
+    assert axes.get_lines()[1].get_xdata()[0] == 1.0
+
+
+def test_numbers_are_written_in_few_characters():
+    def written(value):
+        axes = plots.residuals([value - abs(value) - 1, value + abs(value) + 1], [0, 0])
+        return axes.xaxis.get_major_formatter()(value)
+
+    values = (0, 0.25, 1500, 12_000, 2.5e6, -3e9)
+    assert [written(x) for x in values] == ["0", "0.25", "1500", "12k", "2.5M", "−3G"]
+
+
+def test_numbers_are_drawn_against_the_truth_within_the_picture():
+    axes = plots.predicted(
+        [1.0, 2.0], [1.5, 3.0], lower=[-99.0, 1.0], upper=[2.0, 99.0], target="y"
+    )
+    assert axes.get_xlim() == axes.get_ylim()
+    low, high = axes.get_ylim()
+    ends = np.array(axes.collections[0].get_segments())[:, :, 1]
+    assert ends.min() == low and ends.max() == high
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted y", "true y")
+    _, dots = plots.residuals([1.0, 2.0], [1.5, 3.0]).get_lines()
+    np.testing.assert_array_equal(dots.get_ydata(), [0.5, 1.0])
+
+
+def test_losses_are_worse_above_the_best():
+    of = {"best": 1, "chosen": 0, "is_log": False}
+    losses = plots.validation([1, 2], [0, 0], [3.0, 2.0], [0.5, 0.5], higher_is_better=False, **of)
+    scores = plots.validation([1, 2], [0, 0], [3.0, 2.0], [0.5, 0.5], **of)
+    assert losses.get_lines()[2].get_ydata()[0] == 2.5
+    assert scores.get_lines()[2].get_ydata()[0] == 1.5
+
+
+def test_several_curves_share_axes_and_their_diagonal():
+    axes = Figure().add_subplot()
+    for style in range(5):
+        plots.roc([0.0, 1.0], [0.0, 1.0], style=style, of="a class", axes=axes)
+    assert len(axes.get_lines()) == 6
+    looks = {(line.get_color(), str(line.get_linestyle())) for line in axes.get_lines()[1:]}
+    assert len(looks) >= 4
+
+
+def test_drawing_on_given_axes_needs_no_screen():
+    code = (
+        "import sys; from matplotlib.figure import Figure; from gapless import plots\n"
+        "plots.coefficients(['a'], [1.0], axes=Figure().add_subplot())\n"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "False", done.stderr
