@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 
 from gapless.choosing import choose
-from gapless.choosing.failures import failure_in_words
 from gapless.choosing.families import FAMILIES
-from gapless.choosing.judging import Trial
+from gapless.choosing.judging import Trial, failure_in_words
 from gapless.choosing.metric import Metric
 from gapless.choosing.ranking import rank
 from gapless.data import TableError

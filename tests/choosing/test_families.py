@@ -21,7 +21,7 @@ from gapless.choosing import (
     settings_of,
     tuning_of,
 )
-from gapless.choosing.facts import Facts
+from gapless.choosing.family import Facts
 from gapless.data import describe_columns, load_builtin, prepare, read_target, table_of
 
 WORDS = ["red", "green", "blue", "warm", "cold", "bright", "dark", "soft"]
@@ -296,7 +296,7 @@ def test_trees_of_wide_tables_are_spared_the_work_that_brings_little():
         assert build(replace(wide, rows=9000), 0).max_iter > 40
 
 
-def test_the_null_model_is_first_and_the_cheapest_come_next():
+def test_the_baseline_is_first_and_the_cheapest_come_next():
     for task in ("classification", "regression"):
         _, _, facts = read(made(100), task)
         families = families_for(facts)
@@ -320,12 +320,12 @@ def test_families_are_found_by_any_spelling_and_unknown_ones_are_named():
 
 @pytest.mark.parametrize("model", [MajorityClassifier(), MeanRegressor()], ids=repr)
 @pytest.mark.filterwarnings("ignore:Skipping check")
-def test_null_models_pass_the_checks_of_scikit_learn(model):
+def test_baselines_pass_the_checks_of_scikit_learn(model):
     results = check_estimator(model, on_skip=None)
     assert sum(result["status"] == "passed" for result in results) > 40
 
 
-def test_null_models_are_the_best_constants_and_weights_are_repetitions():
+def test_baselines_are_the_best_constants_and_weights_are_repetitions():
     y, weights = np.array(["a", "b", "b", "c"]), np.array([3, 1, 1, 0])
     model = MajorityClassifier().fit(np.zeros((4, 1)), y, weights)
     again = clone(model).fit(np.zeros((5, 1)), np.repeat(y, weights))
@@ -340,7 +340,7 @@ def test_null_models_are_the_best_constants_and_weights_are_repetitions():
         mean.fit(np.zeros((2, 1)), [1.0, 2.0], [0.0, 0.0])
 
 
-def test_null_models_are_certified_again():
+def test_baselines_are_certified_again():
     X, y, numbers = np.zeros((4, 1)), np.array(["a", "b", "b", "c"]), np.array([1.0, 2.0, 3.0, 9.0])
     majority, mean = MajorityClassifier().fit(X, y), MeanRegressor().fit(X, numbers)
     assert gapless.certify(majority, X[::-1], y[::-1]).kind == "exact"
@@ -375,6 +375,6 @@ def test_folds_choose_the_rounds_of_boosting_on_small_tables(
         assert model.max_iter == rounds and model.early_stopping == (rounds == 1000)
         is_by_squares = rounds == "cv" and task == "classification"
         assert model.scoring == ("neg_brier_score" if is_by_squares else "loss")
-        cost = by_name[name].folds_cost if rounds == "cv" else by_name[name].cost
-        expected = cost.seconds(1000, columns, classes, texts)
+        law = by_name[name].folds_seconds if rounds == "cv" else by_name[name].seconds
+        expected = law.of(1000, columns, classes, texts)
         assert by_name[name].guess_seconds(facts, 1000) == expected

@@ -11,15 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.choosing import choose
 from gapless.choosing.budget import Budget, OwnTime
-from gapless.choosing.costs import Cost
-from gapless.choosing.facts import facts_of
 from gapless.choosing.families import FAMILIES, families_for
-from gapless.choosing.folds import held_out_part
+from gapless.choosing.family import FitSeconds, facts_of
 from gapless.choosing.judging import Judging, in_words
 from gapless.choosing.metric import metric_of
-from gapless.choosing.preparing import ByRow
+from gapless.choosing.prepared_rows import ByRow
 from gapless.choosing.schedule import Schedule
-from gapless.choosing.splitting import rows_of
+from gapless.choosing.splitting import held_out_part, rows_of
 from gapless.data import describe_columns, load_builtin, read_target, table_of
 
 
@@ -47,14 +45,14 @@ def judging_of(limit, seconds, n=2000, factor=1.0, load=1.0):
     said = []
 
     def price(family, times):
-        return Cost(0.0, times * 10 * seconds.get(family.name, 1e-6), width=0.0)
+        return FitSeconds(0.0, times * 10 * seconds.get(family.name, 1e-6), width=0.0)
 
     families = [
         replace(
             family,
-            cost=price(family, 1),
+            seconds=price(family, 1),
             # Folds inside a fit make it five times as dear.
-            folds_cost=None if family.folds_cost is None else price(family, 5),
+            folds_seconds=None if family.folds_seconds is None else price(family, 5),
         )
         for family in families_for(facts, list(seconds))
     ]
@@ -63,7 +61,7 @@ def judging_of(limit, seconds, n=2000, factor=1.0, load=1.0):
         def _scored(self, family, rows, on_fit, limit):
             found = super()._scored(family, rows, on_fit, limit)
             each = factor * seconds.get(family.name, 0.0) * rows / 1000
-            each *= 1 if family.folds_cost is None else 5
+            each *= 1 if family.folds_seconds is None else 5
             took = each * len(self.folds.splits)
             clock.now += took * (load(work.now) if callable(load) else load)
             work.now += took
@@ -153,7 +151,7 @@ def test_the_best_is_judged_on_all_rows_though_there_may_be_no_time_for_the_last
 def test_guesses_are_corrected_by_what_fits_took():
     _, judging = run(1000.0, {"linear discriminants": 0.1}, factor=7.0)
     family = families_for(judging.budget.facts, ["linear discriminants"])[-1]
-    slow = replace(family, cost=Cost(0.0, 1.0, width=0.0))
+    slow = replace(family, seconds=FitSeconds(0.0, 1.0, width=0.0))
     # Measured times are rounded to half a doubling: 7 to 8.
     assert judging.budget.fit_seconds(slow, 1000) == pytest.approx(0.8)
 

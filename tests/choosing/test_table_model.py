@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from gapless import LinearSVC, NaiveBayes, Ridge, load, save
 from gapless.choosing import TableModel, choose
-from gapless.choosing.cost_files import read_costs
+from gapless.choosing.metric import read_costs
 from gapless.data import TableError, describe_columns, load_builtin, prepare, table_of
 
 CLASSES = np.array(["bad", "good"])

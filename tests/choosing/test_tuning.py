@@ -25,7 +25,7 @@ from gapless import (
     Ridge,
 )
 from gapless.choosing import settings_of, tuning_of
-from gapless.choosing.tuning import MOST_VALUES
+from gapless.choosing.fitted_models import MOST_VALUES
 
 TUNED = [
     (LogisticRegression(C="loo"), "C", {"C", "features_used", "features"}),

@@ -9,8 +9,7 @@ from table_models import HOUSES, fitted, houses
 
 import gapless
 from gapless.choosing import facts_of, families_for
-from gapless.cli.checking import check
-from gapless.cli.looking import look_at
+from gapless.cli.checking import check, look_at
 from gapless.cli.showing import shown_of
 from gapless.data import describe_columns, load_builtin, read_target, table_of
 
@@ -175,7 +174,7 @@ def test_a_model_without_its_table_cannot_be_checked(run, files, tmp_path):
 
 
 def test_long_tables_are_scored_by_some_of_their_rows(run, files, tmp_path, monkeypatch):
-    monkeypatch.setattr("gapless.cli.looking.MOST_SCORED", 100)
+    monkeypatch.setattr("gapless.cli.checking.MOST_SCORED", 100)
     path = written(tmp_path, houses(1))
     code, out, _ = run("check", files.houses, path)
     assert code == 0 and "100 of the 300 rows with a target, drawn at random" in out
@@ -195,7 +194,7 @@ def test_tables_are_looked_at_piece_by_piece(files):
 
 
 def test_rows_at_the_end_are_not_drawn_more_often(files, monkeypatch):
-    monkeypatch.setattr("gapless.cli.looking.MOST_SCORED", 120)
+    monkeypatch.setattr("gapless.cli.checking.MOST_SCORED", 120)
     frame, model = houses(1), gapless.load(files.houses)
     pieces = [(frame[first : first + 50], frame[first : first + 50]) for first in range(0, 300, 50)]
     drawn = look_at(model, pieces, "pieces").table.frame

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gapless.cli.live_line import LiveLine
-from gapless.cli.printer import Printer
+from gapless.cli.printer import LiveLine, Printer
 from gapless.cli.words import progress_line
 
 
@@ -78,7 +77,7 @@ def test_progress_is_one_line_that_is_rewritten_and_taken_away(colour):
 
 
 def test_the_clock_goes_on_while_a_fit_is_silent(monkeypatch):
-    monkeypatch.setattr("gapless.cli.live_line.REFRESH_SECONDS", 0.01)
+    monkeypatch.setattr("gapless.cli.printer.REFRESH_SECONDS", 0.01)
     stream = Terminal()
     line = LiveLine(stream)
     line.show(event(seconds=0.95))

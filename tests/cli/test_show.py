@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from table_models import HOUSES, fitted
 
 import gapless
-from gapless.choosing.coefficients import coefficients_of
-from gapless.cli.objectives import objective_of
+from gapless.choosing.fitted_models import coefficients_of
+from gapless.cli.showing import objective_of
 from gapless.model_io import MODELS
 
 

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gapless
 from gapless import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from gapless.choosing.tuning import settings_of, tuning_of
+from gapless.choosing.fitted_models import settings_of, tuning_of
 from gapless.models.forests.out_of_bag import FIRST_TREES, SIZES
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from gapless.choosing.choice import Answers, Candidate, Choice
+from gapless.choosing.fitted_models import settings_of, tuning_of
 from gapless.choosing.metric import metric_of
 from gapless.choosing.table_model import TableModel
-from gapless.choosing.tuning import settings_of, tuning_of
 from gapless.data import Split, describe_columns, find_leaks, prepare, read_target
 from gapless.evaluation import hold_out
 

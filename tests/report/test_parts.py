@@ -10,16 +10,15 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import gapless
 from gapless.choosing.choice import Answers
+from gapless.choosing.fitted_models import Tuning
 from gapless.choosing.report import summarize
 from gapless.choosing.report.advice import advice_of, curve_in_words
-from gapless.choosing.report.learning_part import learning_of
+from gapless.choosing.report.curves import learning_of, validation_of
 from gapless.choosing.report.phrases import distinguishable
 from gapless.choosing.report.sections import Validation
 from gapless.choosing.report.table_facts import ceiling_of, data_of
 from gapless.choosing.report.tested import calibration_of, curves_of
-from gapless.choosing.report.validation_part import validation_of
 from gapless.choosing.report.words import answer, certainty, why_chosen
-from gapless.choosing.tuning import Tuning
 from gapless.data import Finding, TableFeatures, load_builtin, table_of
 from gapless.evaluation import LearningCurve
 

@@ -9,13 +9,6 @@ import pytest
 
 from gapless import plots
 from gapless.choosing.report import figures, to_html
-from gapless.choosing.report.column_sections import (
-    Coefficient,
-    Dependence,
-    Distribution,
-    Importance,
-    Line,
-)
 from gapless.choosing.report.figures import comparison, far_behind, learning, predicted, validation
 from gapless.choosing.report.phrases import (
     amount,
@@ -25,8 +18,17 @@ from gapless.choosing.report.phrases import (
     shortened,
     squeezed,
 )
-from gapless.choosing.report.row_sections import Residuals
-from gapless.choosing.report.sections import Learning, Model, Validation
+from gapless.choosing.report.sections import (
+    Coefficient,
+    Dependence,
+    Distribution,
+    Importance,
+    Learning,
+    Line,
+    Model,
+    Residuals,
+    Validation,
+)
 
 EXTREMES = [
     *((1e300, -1e300), (1.7e308, -1.7e308), (1e-308, 1e308), (5e-324, 1e-320)),

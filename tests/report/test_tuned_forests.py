@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless.choosing.report.validation_part import validation_of
+from gapless.choosing.report.curves import validation_of
 from gapless.data import load_builtin, table_of
 
 

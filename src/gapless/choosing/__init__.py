@@ -1,8 +1,10 @@
 """Choosing a model for a table: families of models, how each tunes itself, and which is chosen.
 
-from_table is the door: splitting sets rows aside, folds hold others out, judging scores families
-within a budget, ranking chooses, code writes it down. Called by `report` and `cli`; knows `data`,
-`evaluation`, `metrics` and the estimators.
+from_table is the door: splitting sets rows aside for the test and holds others out in folds,
+judging scores families (family, families) by a metric, in the order of a schedule and within a
+budget, ranking chooses one, and gap_verdicts says how well each generalises; table_model is what is
+kept, and code writes it down. Called by `report` and `cli`; knows `data`, `evaluation`, `metrics`
+and the estimators.
 """
 
 from typing import TYPE_CHECKING
@@ -11,17 +13,23 @@ from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from . import report
+    from .baselines import MajorityClassifier, MeanRegressor
     from .choice import Answers, Candidate, Choice, Progress
-    from .coefficients import Coefficient, coefficients_of, feature_names, last_of
-    from .facts import Facts, facts_of
     from .families import FAMILIES, Family, families_for
-    from .folds import Folds
+    from .family import Facts, facts_of
+    from .fitted_models import (
+        Coefficient,
+        Tuning,
+        coefficients_of,
+        feature_names,
+        last_of,
+        settings_of,
+        tuning_of,
+    )
     from .from_table import choose
     from .metric import Metric
-    from .null_models import MajorityClassifier, MeanRegressor
     from .ranking import model_of
-    from .splitting import null_model, rows_of, set_aside
+    from .splitting import Folds, baseline_model, rows_of, set_aside
     from .table_model import TableModel, within
-    from .tuning import Tuning, settings_of, tuning_of
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

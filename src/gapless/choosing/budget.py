@@ -16,9 +16,9 @@ import numpy as np
 
 from .._ground.threads import thread_count
 from ..data import Kind
-from .facts import Facts
 from .families import Family
-from .folds import held_out_part
+from .family import Facts
+from .splitting import held_out_part
 
 # What others took against their guesses says at most so much about a family not yet tried.
 MOST_LEARNED = 2.0
@@ -148,7 +148,7 @@ class Budget:
         return table + correction
 
     def learn(self, family: Family, rows: int, took: float) -> None:
-        """Remember what a fit of so many rows took; a null model tells nothing of others."""
+        """Remember what a fit of so many rows took; a baseline tells nothing of others."""
         if family.complexity:
             self._speeds[family.form] = rounded(took / family.guess_seconds(self.facts, rows))
 

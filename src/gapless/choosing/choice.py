@@ -10,8 +10,8 @@ import numpy as np
 
 from ..data import Column, Finding, Split
 from ..metrics import Score
+from .fitted_models import Tuning
 from .table_model import TableModel
-from .tuning import Tuning
 
 Array = np.ndarray
 
@@ -81,7 +81,7 @@ class Candidate:
         What its certificate says; "" for models that have none.
     generalization : str
         "over-fitted", "under-fitted" or "balanced", and why, in words; see
-        `choosing.gap_words`.
+        `choosing.gap_verdicts`.
     seconds : float
         How long its fits and predictions took.
     settings : mapping of str to plain values
@@ -172,7 +172,7 @@ class Choice:
         Between which numbers the score of the rows for testing is expected at 95 %: the score that
         is expected is not known exactly, and few rows for testing vary.
     test, baseline : Score
-        The scores of the chosen model and of the null model on the rows for testing.
+        The scores of the chosen model and of the baseline on the rows for testing.
     ahead : Score
         How much better the chosen model is than the baseline on these rows, row by row: above 0
         if it is better, also where less of the metric is.

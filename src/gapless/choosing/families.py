@@ -1,32 +1,138 @@
-"""The families of models, and which of them can learn from a table."""
+"""All families of models for tables: how each model is built, and what a fit of it takes.
+
+Every model tunes itself inside its own fit: by leave-one-out, along a path, by folds, by pruning,
+or by rounds that are judged on rows held out. So the rows that judge a family never tuned it.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
 from functools import partial
+from math import sqrt
+from typing import Any
 
-from ..models.bayes import LinearDiscriminantAnalysis, NaiveBayes
+from ..models.bayes import LinearDiscriminantAnalysis, MultinomialNB, NaiveBayes
+from ..models.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from ..models.forests import RandomForestClassifier, RandomForestRegressor
 from ..models.kernel_machines import KernelRidge
-from ..models.linear import Lasso
+from ..models.linear import Lasso, LinearSVC, LogisticRegression, Ridge
 from ..models.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from ..models.svm import SVC
-from .builders import (
-    bayes_of_words,
-    boosted_large,
-    boosted_small,
-    boosted_usual,
-    forest,
-    linear_svm,
-    logistic,
-    pruned_tree,
-    ridge,
-    sparse_logistic,
-)
-from .costs import Cost
-from .facts import Facts
-from .family import Family
-from .null_models import MajorityClassifier, MeanRegressor
+from ..models.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from .baselines import MajorityClassifier, MeanRegressor
+from .family import Facts, Family, FitSeconds, is_for_folds
+
+# Boosting without folds holds rows out to judge its rounds, where the part has a few dozen rows.
+FEWEST_TO_HOLD_OUT = 500
+MOST_ROUNDS = 1000
+# Of more columns than rows every round looks at many columns for little: few rounds, large steps.
+WIDE_RATE, WIDE_ROUNDS = 0.2, 40
+# Of more columns, forests for regression try 3·√columns at a split, which begins with a third.
+MANY_COLUMNS, TRIED = 100, 3.0
+# Boosting of fewer rows takes smaller steps.
+FEW_ROWS = 2000
+# The work of one Newton step, in multiplications: up to so many, strengths are chosen by
+# leave-one-out, beyond it by folds, or on a sample.
+MOST_LEFT_OUT = 2e8
+# What is done once for each row takes as long as so many columns.
+LEAST_WIDTH = 40
+
+
+def newton_work(facts: Facts) -> float:
+    """About how many multiplications a step of a linear model takes."""
+    coefficients = facts.features * (facts.classes if facts.classes > 2 else 1)
+    return float(facts.rows) * max(min(coefficients, facts.rows), LEAST_WIDTH) ** 2
+
+
+def by_rows_or_folds(facts: Facts) -> str:
+    """How strengths are chosen: "loo", or "cv" where that is cheaper.
+
+    Weights of words are many, and leaving one row out takes as long as a fit.
+    """
+    return "loo" if not facts.has_text and newton_work(facts) <= MOST_LEFT_OUT else "cv"
+
+
+def logistic(facts: Facts, seed: int) -> Any:
+    """Logistic regression with the L2 penalty."""
+    return LogisticRegression(C=by_rows_or_folds(facts))
+
+
+def sparse_logistic(facts: Facts, seed: int) -> Any:
+    """Logistic regression with the L1 penalty, as sparse as a standard error allows."""
+    return LogisticRegression(C="loo", l1_ratio=1.0, select="1se")
+
+
+def linear_svm(facts: Facts, seed: int) -> Any:
+    """A linear machine with the squared hinge."""
+    # Words separate classes, and beyond some C all models are nearly the same.
+    return LinearSVC(C=by_rows_or_folds(facts), select="1se" if facts.has_text else "min")
+
+
+def ridge(facts: Facts, seed: int) -> Any:
+    """Ridge regression; many words have no eigenvalues that could be found in time."""
+    return Ridge(alpha="cv" if facts.has_text else "loo")
+
+
+def bayes_of_words(facts: Facts, seed: int) -> Any:
+    """Naive Bayes of tf-idf weights, with what is added to them chosen by leave-one-out."""
+    return MultinomialNB(alpha="loo")
+
+
+def pruned_tree(facts: Facts, seed: int) -> Any:
+    """A tree whose price of a leaf is chosen by folds."""
+    cls = DecisionTreeClassifier if facts.classes else DecisionTreeRegressor
+    return cls(ccp_alpha="cv", random_state=seed)
+
+
+def forest(facts: Facts, seed: int) -> Any:
+    """A forest, with leaves whose size is chosen out of bag."""
+    if facts.classes:
+        return RandomForestClassifier(min_samples_leaf="oob", random_state=seed)
+    share = TRIED / sqrt(facts.columns) if facts.columns > MANY_COLUMNS else 1.0
+    return RandomForestRegressor(min_samples_leaf="oob", max_features=share, random_state=seed)
+
+
+def boosted(
+    facts: Facts, seed: int, leaves: int, rate: float, rounds: int, is_quick: bool = False
+) -> Any:
+    """Boosted trees: of many rows, rounds end when rows held out are predicted no better.
+
+    Of few rows they are chosen by folds; of few with very many columns there are so many. Folds
+    judge classes by the squared error of probabilities: log loss has its minimum long before that
+    of wrong decisions, since trees are soon too sure of a few rows. `is_quick` takes no folds.
+    """
+    cls = HistGradientBoostingClassifier if facts.classes else HistGradientBoostingRegressor
+    is_by_folds = is_for_folds(facts) and not is_quick
+    is_held_out = facts.rows >= FEWEST_TO_HOLD_OUT and not is_by_folds
+    if not is_by_folds and facts.columns > facts.rows:
+        rate, rounds = WIDE_RATE, WIDE_ROUNDS
+    return cls(
+        max_iter="cv" if is_by_folds else MOST_ROUNDS if is_held_out else rounds,
+        early_stopping=is_held_out,
+        scoring="neg_brier_score" if is_by_folds and facts.classes else "loss",
+        learning_rate=rate,
+        max_leaf_nodes=leaves,
+        min_samples_leaf=max(1, min(20, facts.rows // 20)),
+        random_state=seed,
+    )
+
+
+def boosted_small(facts: Facts, seed: int, is_quick: bool = False) -> Any:
+    """Boosted trees of six leaves, in which at most five columns meet."""
+    rate = 0.05 if facts.rows < FEW_ROWS else 0.1
+    return boosted(facts, seed, leaves=6, rate=rate, rounds=150, is_quick=is_quick)
+
+
+def boosted_usual(facts: Facts, seed: int, is_quick: bool = False) -> Any:
+    """Boosted trees of the usual size."""
+    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100, is_quick=is_quick)
+
+
+def boosted_large(facts: Facts, seed: int) -> Any:
+    """Boosted trees of many leaves, for tables of many rows."""
+    return boosted(facts, seed, leaves=127, rate=0.2 if facts.classes > 2 else 0.1, rounds=100)
+
 
 CLASSIFIERS = (
     Family(
@@ -35,7 +141,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=0,
         make=lambda facts, seed: MajorityClassifier(),
-        cost=Cost(0.01, 0.01, width=0.0),
+        seconds=FitSeconds(0.01, 0.01, width=0.0),
     ),
     Family(
         name="sparse logistic regression",
@@ -43,7 +149,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=1,
         make=sparse_logistic,
-        cost=Cost(0.2, 0.5, width=0.9, classes=1.3, several=5.0, wide=0.3),
+        seconds=FitSeconds(0.2, 0.5, width=0.9, classes=1.3, several=5.0, wide=0.3),
     ),
     Family(
         name="logistic regression",
@@ -52,7 +158,7 @@ CLASSIFIERS = (
         complexity=2,
         make=logistic,
         goes_first=True,
-        cost=Cost(0.05, 0.04, width=1.1, classes=1.3, words=5.0, several=50.0, wide=0.55),
+        seconds=FitSeconds(0.05, 0.04, width=1.1, classes=1.3, words=5.0, several=50.0, wide=0.55),
     ),
     Family(
         name="linear discriminants",
@@ -60,7 +166,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=lambda facts, seed: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
-        cost=Cost(0.02, 0.03),
+        seconds=FitSeconds(0.02, 0.03),
         # Its matrix of covariances has a row and a column for each.
         widest=1000,
         takes_text=False,
@@ -71,7 +177,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=2,
         make=lambda facts, seed: NaiveBayes(),
-        cost=Cost(0.04, 0.06, width=0.6),
+        seconds=FitSeconds(0.04, 0.06, width=0.6),
         # Counts of words have no bell shape.
         takes_text=False,
     ),
@@ -81,7 +187,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=bayes_of_words,
-        cost=Cost(0.05, 0.05, classes=0.5),
+        seconds=FitSeconds(0.05, 0.05, classes=0.5),
         needs_text=True,
     ),
     Family(
@@ -90,7 +196,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.03, 0.06, width=1.1, classes=1.0, words=2.0, several=12.0, wide=0.45),
+        seconds=FitSeconds(0.03, 0.06, width=1.1, classes=1.0, words=2.0, several=12.0, wide=0.45),
     ),
     Family(
         name="pruned tree",
@@ -98,7 +204,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=3,
         make=pruned_tree,
-        cost=Cost(0.02, 0.3, rows=1.1),
+        seconds=FitSeconds(0.02, 0.3, rows=1.1),
     ),
     Family(
         name="nearest neighbours",
@@ -106,7 +212,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsClassifier("loo"),
-        cost=Cost(0.02, 1.2, rows=1.1, width=0.45),
+        seconds=FitSeconds(0.02, 1.2, rows=1.1, width=0.45),
         # It learns by predicting each row from all others.
         asking=1.0,
         largest=50_000,
@@ -117,7 +223,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=5,
         make=lambda facts, seed: SVC(C="loo", gamma="loo", random_state=seed),
-        cost=Cost(0.1, 3.0, rows=1.3, width=0.5, words=2.5, several=2.0),
+        seconds=FitSeconds(0.1, 3.0, rows=1.3, width=0.5, words=2.5, several=2.0),
         largest=10_000,
     ),
     Family(
@@ -126,7 +232,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=6,
         make=forest,
-        cost=Cost(0.25, 1.1, rows=1.1, width=0.5),
+        seconds=FitSeconds(0.25, 1.1, rows=1.1, width=0.5),
         largest=200_000,
     ),
     Family(
@@ -136,8 +242,8 @@ CLASSIFIERS = (
         complexity=7,
         make=boosted_small,
         quick=partial(boosted_small, is_quick=True),
-        cost=Cost(0.05, 0.6, classes=1.3, wide=0.1),
-        folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
+        seconds=FitSeconds(0.05, 0.6, classes=1.3, wide=0.1),
+        folds_seconds=FitSeconds(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
     Family(
         name="boosted trees",
@@ -147,8 +253,8 @@ CLASSIFIERS = (
         make=boosted_usual,
         quick=partial(boosted_usual, is_quick=True),
         goes_first=True,
-        cost=Cost(0.05, 0.6, classes=1.3, wide=0.1),
-        folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
+        seconds=FitSeconds(0.05, 0.6, classes=1.3, wide=0.1),
+        folds_seconds=FitSeconds(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
     Family(
         name="boosted large trees",
@@ -156,7 +262,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=9,
         make=boosted_large,
-        cost=Cost(0.05, 0.8, classes=1.3),
+        seconds=FitSeconds(0.05, 0.8, classes=1.3),
         fewest=50_000,
     ),
 )
@@ -167,7 +273,7 @@ REGRESSORS = (
         kind="table",
         complexity=0,
         make=lambda facts, seed: MeanRegressor(),
-        cost=Cost(0.01, 0.01, width=0.0),
+        seconds=FitSeconds(0.01, 0.01, width=0.0),
     ),
     Family(
         name="lasso",
@@ -175,7 +281,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=1,
         make=lambda facts, seed: Lasso(alpha="loo", select="1se"),
-        cost=Cost(0.05, 0.2, width=0.9, words=3.0, wide=0.3),
+        seconds=FitSeconds(0.05, 0.2, width=0.9, words=3.0, wide=0.3),
     ),
     Family(
         name="ridge regression",
@@ -184,7 +290,7 @@ REGRESSORS = (
         complexity=2,
         make=ridge,
         goes_first=True,
-        cost=Cost(0.02, 0.2, width=0.85, words=8.0),
+        seconds=FitSeconds(0.02, 0.2, width=0.85, words=8.0),
     ),
     Family(
         name="pruned tree",
@@ -192,7 +298,7 @@ REGRESSORS = (
         kind="table",
         complexity=3,
         make=pruned_tree,
-        cost=Cost(0.02, 0.8, rows=1.1),
+        seconds=FitSeconds(0.02, 0.8, rows=1.1),
     ),
     Family(
         name="nearest neighbours",
@@ -200,7 +306,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsRegressor("loo"),
-        cost=Cost(0.02, 1.2, rows=1.1, width=0.45),
+        seconds=FitSeconds(0.02, 1.2, rows=1.1, width=0.45),
         # It learns by predicting each row from all others.
         asking=1.0,
         largest=50_000,
@@ -213,7 +319,7 @@ REGRESSORS = (
         make=lambda facts, seed: KernelRidge(
             alpha="loo", kernel="rbf", gamma="loo", fit_intercept=True, random_state=seed
         ),
-        cost=Cost(0.1, 22.0, rows=1.2, width=0.3),
+        seconds=FitSeconds(0.1, 22.0, rows=1.2, width=0.3),
         largest=20_000,
     ),
     Family(
@@ -222,7 +328,7 @@ REGRESSORS = (
         kind="table",
         complexity=6,
         make=forest,
-        cost=Cost(0.15, 6.5, rows=1.1, width=0.5),
+        seconds=FitSeconds(0.15, 6.5, rows=1.1, width=0.5),
         largest=200_000,
     ),
     Family(
@@ -232,8 +338,8 @@ REGRESSORS = (
         complexity=7,
         make=boosted_small,
         quick=partial(boosted_small, is_quick=True),
-        cost=Cost(0.05, 1.2),
-        folds_cost=Cost(0.2, 6.0),
+        seconds=FitSeconds(0.05, 1.2),
+        folds_seconds=FitSeconds(0.2, 6.0),
     ),
     Family(
         name="boosted trees",
@@ -243,8 +349,8 @@ REGRESSORS = (
         make=boosted_usual,
         quick=partial(boosted_usual, is_quick=True),
         goes_first=True,
-        cost=Cost(0.05, 1.2),
-        folds_cost=Cost(0.2, 3.0),
+        seconds=FitSeconds(0.05, 1.2),
+        folds_seconds=FitSeconds(0.2, 3.0),
     ),
     Family(
         name="boosted large trees",
@@ -252,7 +358,7 @@ REGRESSORS = (
         kind="table",
         complexity=9,
         make=boosted_large,
-        cost=Cost(0.05, 1.5),
+        seconds=FitSeconds(0.05, 1.5),
         fewest=50_000,
     ),
 )
@@ -263,14 +369,14 @@ FAMILIES = CLASSIFIERS + REGRESSORS
 
 
 def families_for(facts: Facts, names: Sequence[str] | None = None) -> list[Family]:
-    """The families that can learn from a table, the cheapest first and the null model before all.
+    """The families that can learn from a table, the cheapest first and the baseline before all.
 
     Parameters
     ----------
     facts : Facts
         What is known of the table.
     names : sequence of str or None, default=None
-        The families that are wanted, by name; None for all. The null model is always there.
+        The families that are wanted, by name; None for all. The baseline is always there.
 
     Returns
     -------
@@ -290,10 +396,10 @@ def families_for(facts: Facts, names: Sequence[str] | None = None) -> list[Famil
         and (wanted is None or family.complexity == 0 or family.name in wanted)
     ]
 
-    def cost(family: Family) -> tuple[bool, float]:
+    def order(family: Family) -> tuple[bool, float]:
         return family.complexity > 0, family.guess_seconds(facts, family.most_rows(facts))
 
-    return sorted(suited, key=cost)
+    return sorted(suited, key=order)
 
 
 def _found(name: str, families: Sequence[Family]) -> str:

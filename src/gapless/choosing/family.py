@@ -1,18 +1,189 @@
-"""Family: a kind of model with a name, what it takes, how it is built, and what a fit costs."""
+"""A family of models: what it needs to know of a table, what a fit takes, what it is built from.
+
+Facts are known before any fit. The seconds of a fit follow laws fitted to measured times,
+fixed + factor·rowsᵃ·widthᵇ·classesᶜ·max(width/rows, 1)ᵈ: where columns are more than rows, nearly
+all models fit their rows without error, and tuning takes longer for each value of the table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..data import Kind, Task
-from .builders import is_for_folds
-from .costs import Cost
-from .facts import Facts
+import numpy as np
 
+from ..data import FEWEST_OF_A_LEVEL, MOST_WORDS, Column, Kind, Target, Task
+
+Array = np.ndarray
+
+
+# Of a category, so many levels are kept by a preparation, and one for all others.
+MOST_LEVELS = 200
+PARTS_OF_A_DATE = 13
+# Texts of so many rows have about 40·rows^0.6 different words (Heaps' law).
+HEAPS_FACTOR, HEAPS_POWER = 40.0, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a table before any model is fitted.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+        What predicting the target is.
+    rows : int
+        The number of rows for training.
+    columns : int
+        The number of columns that are features.
+    features : int
+        About how many numbers a row has when categories have one column per level, and texts one
+        per word.
+    classes : int
+        The number of classes; 0 for regression.
+    smallest_class : int
+        The number of rows of the rarest class; 0 for regression.
+    largest_share : float
+        The share of the most frequent class; 0 for regression.
+    has_text, has_category, has_missing : bool
+        Whether a feature is a free text, is a category or a text, or has missing values.
+    is_text : bool
+        Whether all features are free texts.
+    """
+
+    task: Task
+    rows: int
+    columns: int
+    features: int
+    classes: int
+    smallest_class: int
+    largest_share: float
+    has_text: bool
+    has_category: bool
+    has_missing: bool
+    is_text: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings and numbers."""
+        return asdict(self)
+
+
+def facts_of(columns: Sequence[Column], target: Target, rows: Array | None = None) -> Facts:
+    """The facts of a table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Columns with their roles, from `describe_columns`.
+    target : Target
+        The target, from `read_target`.
+    rows : ndarray of int or None, default=None
+        The rows of the table that are for training; None for all in which the target is known.
+
+    Returns
+    -------
+    Facts
+    """
+    known = target.values if rows is None else target.values[np.isin(target.rows, rows)]
+    used = [column for column in columns if column.is_feature]
+    counts = np.zeros(0, dtype=int)
+    if target.task == "classification":
+        counts = np.unique(known, return_counts=True)[1]
+    return Facts(
+        task=target.task,
+        rows=len(known),
+        columns=len(used),
+        features=sum(_width(column, len(known)) for column in used),
+        classes=len(counts),
+        smallest_class=int(counts.min(initial=len(known))) if len(counts) else 0,
+        largest_share=float(counts.max(initial=0) / max(len(known), 1)),
+        has_text=any(column.role == "text" for column in used),
+        has_category=any(column.role in ("category", "text") for column in used),
+        has_missing=any(column.missing for column in used),
+        is_text=bool(used) and all(column.role == "text" for column in used),
+    )
+
+
+def _width(column: Column, rows: int) -> int:
+    """About how many numbers a column becomes."""
+    if column.role == "category":
+        # Levels that are too rare share one column.
+        levels = min(column.distinct, rows // FEWEST_OF_A_LEVEL, MOST_LEVELS)
+        return max(levels, 1) + 1
+    if column.given_as == "date":
+        return PARTS_OF_A_DATE
+    if column.role == "text":
+        return min(int(HEAPS_FACTOR * rows**HEAPS_POWER), MOST_WORDS)
+    return 2 if column.missing else 1
+
+
+# Sizes at which the factor of a law is the seconds beyond the fixed ones.
+ROWS, WIDTH = 10_000, 20
+# Matrices of words have so few entries in a row, whatever their width.
+ENTRIES_OF_A_TEXT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FitSeconds:
+    """A law of the seconds of one fit.
+
+    Attributes
+    ----------
+    fixed : float
+        Seconds of the smallest fit.
+    factor : float
+        Seconds of 10,000 rows of 20 numbers and two classes.
+    rows, width, classes : float
+        Powers of the number of rows, of numbers in a row, and of classes.
+    words : float
+        How many times as long it takes for weights of words, for which a family may be tuned in
+        another way.
+    several : float
+        How many times as long it takes for more than two classes of what is no text, where rows
+        are left out of all classes together.
+    wide : float
+        Power of the number of columns for each row, where there are more of them than rows.
+    """
+
+    fixed: float
+    factor: float
+    rows: float = 1.0
+    width: float = 1.0
+    classes: float = 0.0
+    words: float = 1.0
+    several: float = 1.0
+    wide: float = 0.0
+
+    def of(self, rows: int, width: int, classes: int, has_text: bool = False) -> float:
+        """About how long a fit takes.
+
+        Parameters
+        ----------
+        rows, width, classes : int
+            Rows, numbers in a row, and classes (0 for regression).
+        has_text : bool, default=False
+            Whether the numbers are mostly weights of words, of which few are not 0.
+        """
+        entries = max(min(width, ENTRIES_OF_A_TEXT) if has_text else width, 1)
+        by_size = (rows / ROWS) ** self.rows * (entries / WIDTH) ** self.width
+        by_size *= max(entries / max(rows, 1), 1.0) ** self.wide
+        by_kind = (max(classes, 2) / 2) ** self.classes
+        by_kind *= self.words if has_text else self.several if classes > 2 else 1.0
+        return self.fixed + self.factor * by_size * by_kind
+
+
+# Folds choose the rounds of boosting in tables of fewer rows, which are all needed, and of at most
+# so many entries. Of larger ones and of texts they take longer than what they gain is worth.
+ROWS_TO_HOLD_OUT, MOST_IN_FOLDS = 10_000, 250_000
 # So many numbers of a matrix are held in memory at most, for linear models of long tables.
 MOST_NUMBERS = 60_000_000
+
+
+def is_for_folds(facts: Facts) -> bool:
+    """Whether every fit of boosting has the time to choose its rounds by folds."""
+    is_short = facts.rows < ROWS_TO_HOLD_OUT and not facts.has_text
+    return is_short and facts.rows * facts.columns <= MOST_IN_FOLDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +199,11 @@ class Family:
     kind : {"numbers", "table"}
         What it takes, as in `prepare`.
     complexity : int
-        Its rank of simplicity; 0 is the null model.
+        Its rank of simplicity; 0 is the baseline.
     make : callable
         Builds the estimator from the facts and a seed.
-    cost : Cost
-        What a fit costs.
+    seconds : FitSeconds
+        How long a fit takes.
     asking : float
         About which part of learning from a row it takes to predict one.
     largest, widest : int or None
@@ -43,8 +214,8 @@ class Family:
         Whether it is of use for the many words of free texts.
     needs_text : bool
         Whether it takes nothing else than free texts.
-    folds_cost : Cost or None
-        What it costs of small tables, where folds choose the rounds of boosting.
+    folds_seconds : FitSeconds or None
+        How long one takes of small tables, where folds choose the rounds of boosting.
     quick : callable or None
         Builds the estimator where there is no time for folds.
     goes_first : bool
@@ -58,21 +229,21 @@ class Family:
     kind: Kind
     complexity: int
     make: Callable[[Facts, int], Any]
-    cost: Cost
+    seconds: FitSeconds
     asking: float = 0.1
     largest: int | None = None
     widest: int | None = None
     fewest: int = 0
     takes_text: bool = True
     needs_text: bool = False
-    folds_cost: Cost | None = None
+    folds_seconds: FitSeconds | None = None
     quick: Callable[[Facts, int], Any] | None = None
     goes_first: bool = False
     full: Family | None = None
 
     @property
     def form(self) -> tuple[str, bool]:
-        """Its name, and whether it is in its quick form: fits of one form cost alike."""
+        """Its name, and whether it is in its quick form: fits of one form take as long."""
         return self.name, self.full is not None
 
     def quicker(self, facts: Facts) -> Family | None:
@@ -85,7 +256,7 @@ class Family:
         """
         if self.quick is None or not is_for_folds(facts):
             return None
-        return replace(self, make=self.quick, folds_cost=None, quick=None, full=self)
+        return replace(self, make=self.quick, folds_seconds=None, quick=None, full=self)
 
     def build(self, facts: Facts, seed: int) -> Any:
         """The estimator, unfitted, which tunes itself.
@@ -112,10 +283,10 @@ class Family:
         # Of words every kind has many columns.
         is_wide = self.kind == "numbers" or facts.has_text
         width = facts.features if is_wide else facts.columns
-        cost = self.cost
-        if self.folds_cost is not None and is_for_folds(facts):
-            cost = self.folds_cost
-        return cost.seconds(rows, width, facts.classes, facts.has_text)
+        law = self.seconds
+        if self.folds_seconds is not None and is_for_folds(facts):
+            law = self.folds_seconds
+        return law.of(rows, width, facts.classes, facts.has_text)
 
     def most_rows(self, facts: Facts) -> int:
         """The most rows that one fit can use.

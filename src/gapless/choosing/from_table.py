@@ -28,19 +28,16 @@ from ..data import (
     table_of,
 )
 from ..unseen import Part, StandIn
-from .asked import Asked
 from .budget import Budget, OwnTime
 from .choice import Answers, Candidate, Choice, Progress
 from .code import code_of
-from .cost_files import read_costs
-from .facts import facts_of
-from .failures import check_test, refuse_huge
 from .families import families_for
-from .judging import Judging
-from .metric import metric_of
+from .family import facts_of
+from .judging import Judging, check_test, refuse_huge
+from .metric import AnsweredRows, metric_of, read_costs
 from .ranking import Ranking, described, rank
 from .schedule import Schedule
-from .splitting import group_labels, null_model, rows_of, set_aside
+from .splitting import baseline_model, group_labels, rows_of, set_aside
 from .table_model import TableModel, within
 
 Array = np.ndarray
@@ -329,16 +326,16 @@ def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
     )
 
 
-def _ignorant(judging: Judging, learned: Target, asked: Asked) -> Asked:
+def _ignorant(judging: Judging, learned: Target, asked: AnsweredRows) -> AnsweredRows:
     """What a model that looks at no feature says of the same rows."""
-    model = judging.decided(null_model(learned.task))
+    model = judging.decided(baseline_model(learned.task))
     model.fit(np.zeros((len(learned.values), 1)), learned.values)
     n = len(asked.y)
     parts = [Part(model, np.zeros((n, 1)), np.arange(n))]
     return replace(asked, model=StandIn(parts, n, asked.metric.classes))
 
 
-def _answers(model: TableModel, asked: Asked, frame: Any) -> Answers:
+def _answers(model: TableModel, asked: AnsweredRows, frame: Any) -> Answers:
     """What the model says of the rows for testing."""
     if model.classes_ is None:
         predicted, lower, upper = model.around(frame, asked("predict"), COVERAGE)

@@ -14,11 +14,11 @@ from ..data import TableError
 from ..evaluation import HeldOut, Rows, corrected, is_clearly_behind
 from ..models.bayes import BayesDecision
 from .choice import Candidate, Status
-from .gap_words import with_gaps_in_words
+from .fitted_models import settings_of, tuning_of
+from .gap_verdicts import with_gap_verdicts
 from .judging import Trial
 from .metric import LEVEL, Metric
 from .score_errors import ScoreErrors
-from .tuning import settings_of, tuning_of
 
 Array = np.ndarray
 
@@ -106,7 +106,7 @@ def rank(
         candidates.append(candidate)
     chosen = held[simplest]
     return Ranking(
-        with_gaps_in_words(candidates, judged[best].family.name, metric),
+        with_gap_verdicts(candidates, judged[best].family.name, metric),
         judged[best],
         judged[simplest],
         float(metric.own(after.unseen)),

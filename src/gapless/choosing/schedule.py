@@ -52,7 +52,7 @@ class Schedule:
     def run(self, families: Sequence[Family]) -> list[Trial]:
         """Judge families as far as the time goes.
 
-        The null model has no limit: whatever the time, there is an answer.
+        The baseline has no limit: whatever the time, there is an answer.
         """
         judging = self.judging
         for family in families:

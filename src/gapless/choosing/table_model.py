@@ -43,8 +43,7 @@ from ..data import (
 )
 from ..metrics import Score
 from ..unseen import MOST_ROWS, Intervals, Part, StandIn, check_coverage, quantiles
-from .asked import Asked
-from .metric import MEAN_COST, Metric, metric_of
+from .metric import MEAN_COST, AnsweredRows, Metric, metric_of
 from .splitting import group_labels
 from .spread import learn_spread, spread_at
 
@@ -425,7 +424,7 @@ class TableModel(BaseEstimator):
         """
         return self._asked(table, y, rows).score()
 
-    def _asked(self, table: Any, y: Any, rows: Any = None) -> Asked:
+    def _asked(self, table: Any, y: Any, rows: Any = None) -> AnsweredRows:
         """What the model says of the rows of a table that have a target, or of some of them."""
         check_is_fitted(self)
         table = _with_target(self._frame(table), y, self.target_)
@@ -454,7 +453,7 @@ class TableModel(BaseEstimator):
             )
         return frame_of({name: column.tolist() for name, column in zip(names, table.T)})
 
-    def asked(self, frame: Any, y: Array) -> Asked:
+    def asked(self, frame: Any, y: Array) -> AnsweredRows:
         """What the model says of rows with known targets, asked once for whatever is needed.
 
         Parameters
@@ -466,7 +465,7 @@ class TableModel(BaseEstimator):
 
         Returns
         -------
-        Asked
+        AnsweredRows
         """
         classes = None if self.classes_ is None else np.union1d(self.classes_, y)
         parts = [Part(self.pipeline_, frame, np.arange(len(y)))]
@@ -474,7 +473,9 @@ class TableModel(BaseEstimator):
         if classes is not None and self.metric_ == MEAN_COST:
             costs = read_cost_matrix(self.costs, classes)
         metric = Metric(self.metric_, classes, costs)
-        return Asked(StandIn(parts, len(y), classes), y, metric, group_labels(frame, self.columns_))
+        return AnsweredRows(
+            StandIn(parts, len(y), classes), y, metric, group_labels(frame, self.columns_)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

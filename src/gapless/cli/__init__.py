@@ -1,10 +1,10 @@
 """The command line: `gapless fit table.csv --target price`, and what follows from it.
 
 `__main__` is the door: it runs a command, names errors and gives the exit code. `args` knows the
-commands and their options, `words` has the sentences of the tool itself, `printer` prints them,
-`live_line` shows progress on a terminal, `files` writes results that are whole or not there. Each
-file in commands/ turns options into calls of the library; nothing is computed here. All else is
-loaded when a command runs, so that help is quick.
+commands, `options` what several of them understand, `words` has the sentences of the tool itself,
+`printer` prints them, `files` writes results that are whole or not there. Each file in commands/
+turns options into calls of the library, or of `checking`, `predicting` and `showing`, which are
+loaded when their command runs, so that help is quick.
 """
 
 from typing import TYPE_CHECKING

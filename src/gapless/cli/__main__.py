@@ -61,9 +61,8 @@ def _main(words: Sequence[str], came: Callable[[], int], written: list[str]) -> 
     import traceback
 
     from .args import UsageError, parse
-    from .errors import COULD_NOT_RUN
     from .files import noting_files
-    from .printer import Printer
+    from .printer import COULD_NOT_RUN, Printer
     from .words import message_of
 
     for stream in (sys.stdout, sys.stderr):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy import stats
 
 from gapless.certificates import Certificate, certify_model
@@ -16,15 +17,19 @@ from gapless.data import (
     LEVEL,
     Finding,
     ReadingOptions,
+    Table,
     TableError,
     Tally,
+    TrainingRowSearch,
     batches_like,
     counted,
     found,
     is_more,
+    joined_batches,
     judge_tally,
     listed,
     read_target,
+    row_hashes,
     similar_spellings,
     spelling_findings,
     totals_row,
@@ -32,7 +37,121 @@ from gapless.data import (
 from gapless.metrics import Score, decimals, written
 
 from .._ground.percent import percent
-from .looking import Looked, look_at
+
+Array = np.ndarray
+
+
+Batch = tuple[pl.DataFrame, pl.DataFrame]
+
+# The score is that of so many rows, if there are more, and of so many values.
+MOST_SCORED, MOST_VALUES = 100_000, 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class TableScan:
+    """What one pass has found.
+
+    Attributes
+    ----------
+    tally : Tally
+        The columns, counted.
+    search : TrainingRowSearch
+        The training rows among the rows.
+    training : ndarray or None
+        Which rows are the training rows, where the table is the one of the fit.
+    table : Table
+        All rows if it is; otherwise those that are scored.
+    known : int
+        How many rows have a target.
+    """
+
+    tally: Tally
+    search: TrainingRowSearch
+    training: Array | None
+    table: Table
+    known: int
+
+
+def scan_table(model: TableModel, batches: Iterable[Batch], source: Any) -> TableScan:
+    """Go through a table once.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model.
+    batches : iterable of two polars.DataFrame
+        The table, from `batches_like` with the columns of the model.
+    source : str, Path, bytes or binary stream
+        Where it comes from.
+
+    Returns
+    -------
+    TableScan
+
+    Notes
+    -----
+    Rows are kept as long as the table may be the one of the fit, which was in memory then; their
+    hashes tell very soon that it is not.
+    """
+    profile = model.profile_
+    tally, search, sampled = (
+        Tally(profile),
+        TrainingRowSearch(profile.fingerprint),
+        RandomSample(model.target_),
+    )
+    frames: list[pl.DataFrame] = []
+    for raw, values in batches:
+        series = tally.add(raw, values)
+        hashes = None
+        if len(series) == len(profile.columns):
+            hashes = row_hashes(series)
+            search.add(hashes)
+            frames = [*frames, values] if search.may_be_it else []
+        sampled.add(values, hashes)
+    training = search.training_rows() if frames else None
+    kept = sampled.sample() if training is None else frames
+    return TableScan(
+        tally, search, training, joined_batches(kept, source, model.columns_), sampled.known
+    )
+
+
+@dataclass(eq=False)
+class RandomSample:
+    """A random sample of the rows that have a target: those of the smallest hashes."""
+
+    target: str
+    known: int = 0
+    frames: list[pl.DataFrame] = field(default_factory=list)
+    _hashes: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
+
+    def add(self, frame: pl.DataFrame, hashes: Array | None) -> None:
+        """Draw from some rows more; without hashes, where columns are missing, none is scored."""
+        if hashes is None or self.target not in frame.columns:
+            self.frames = self.frames or [frame.clear()]
+            return
+        has_target = frame[self.target].is_not_null().to_numpy()
+        self.known += int(has_target.sum())
+        hashes, frame = hashes[has_target], frame.filter(has_target)
+        self.frames = [*self.frames, frame]
+        self._hashes = np.concatenate([self._hashes, hashes])
+        if len(self._hashes) > 2 * self._most:
+            self._cut()
+
+    def sample(self) -> list[pl.DataFrame]:
+        """The rows that were sampled, each one as likely as all others."""
+        if len(self._hashes) > self._most:
+            self._cut()
+        return self.frames
+
+    @property
+    def _most(self) -> int:
+        return min(MOST_SCORED, MOST_VALUES // max(self.frames[0].width, 1))
+
+    def _cut(self) -> None:
+        chosen = np.sort(np.argpartition(self._hashes, self._most)[: self._most])
+        self.frames = [pl.concat(self.frames, how="diagonal_relaxed")[chosen]]
+        self._hashes = self._hashes[chosen]
+
 
 # Chance leaves a score further below what was expected once in two hundred times.
 STANDARD_ERRORS = 2.6
@@ -188,22 +307,22 @@ def check(model: TableModel, source: Any, options: ReadingOptions | None = None)
     Checked
     """
     batches = batches_like(source, model.columns_, options or model.reading_)
-    looked = look_at(model, batches, source)
-    certificate, optimality = _certified(model, looked)
-    score, scored = _scored(model, looked)
-    is_unseen = looked.training is None or len(looked.training) < looked.tally.rows
+    scan = scan_table(model, batches, source)
+    certificate, optimality = _certified(model, scan)
+    score, scored = _scored(model, scan)
+    is_unseen = scan.training is None or len(scan.training) < scan.tally.rows
     behind = _behind(model, score) if is_unseen else math.nan
-    overlap = _overlap(looked)
+    overlap = _overlap(scan)
     findings = [
-        *(judge_tally(looked.tally) if looked.training is None else ()),
-        *_of_spellings(looked.tally),
+        *(judge_tally(scan.tally) if scan.training is None else ()),
+        *_of_spellings(scan.tally),
         *_of_overlap(overlap),
         *_of_certificate(certificate),
         *_of_score(behind, score, model),
     ]
     return Checked(
-        rows=looked.tally.rows,
-        is_training=looked.training is not None,
+        rows=scan.tally.rows,
+        is_training=scan.training is not None,
         training_rows=model.profile_.rows,
         certificate=certificate,
         optimality=optimality,
@@ -220,17 +339,17 @@ def check(model: TableModel, source: Any, options: ReadingOptions | None = None)
 # ---- optimality ----------------------------------------------------------------------------------
 
 
-def _certified(model: TableModel, looked: Looked) -> tuple[Certificate | None, str]:
+def _certified(model: TableModel, scan: TableScan) -> tuple[Certificate | None, str]:
     """The certificate, computed again from the training rows, and it or its absence in words."""
     inner = model.pipeline_[-1]
     stored = getattr(inner, "certificate_", None)
     if stored is None:
         return None, "the model does not minimise a known objective"
-    if looked.training is None:
+    if scan.training is None:
         return None, f"{stored.verdict} {NOT_AGAIN}"
-    target = read_target(looked.table, model.target_, model.task_)
-    kept = np.isin(target.rows, looked.training)
-    X = model.pipeline_[:-1].transform(looked.table.frame[target.rows[kept]])
+    target = read_target(scan.table, model.target_, model.task_)
+    kept = np.isin(target.rows, scan.training)
+    X = model.pipeline_[:-1].transform(scan.table.frame[target.rows[kept]])
     try:
         certificate = certify_model(inner, X, target.values[kept])
     except ValueError as error:
@@ -248,12 +367,12 @@ def _of_certificate(certificate: Certificate | None) -> Iterator[Finding]:
 # ---- the score -----------------------------------------------------------------------------------
 
 
-def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
+def _scored(model: TableModel, scan: TableScan) -> tuple[Score | None, str]:
     """The score of rows that are not for training, where there are some; and what was scored."""
-    table, training = looked.table, looked.training
-    if model.target_ not in looked.tally.names:
+    table, training = scan.table, scan.training
+    if model.target_ not in scan.tally.names:
         return None, f"none: the table has no column {model.target_!r}"
-    absent = [c.name for c in model.columns_ if c.is_feature and c.name not in looked.tally.names]
+    absent = [c.name for c in model.columns_ if c.is_feature and c.name not in scan.tally.names]
     if absent:
         return None, f"none: the table lacks {listed(absent)}"
     rows = np.flatnonzero(table.frame[model.target_].is_not_null().to_numpy())
@@ -267,8 +386,8 @@ def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
             if len(others)
             else "the training rows themselves, so the score is too optimistic"
         )
-    elif len(table) < looked.known:
-        what = f"{len(rows):,} of the {looked.known:,} rows with a target, drawn at random"
+    elif len(table) < scan.known:
+        what = f"{len(rows):,} of the {scan.known:,} rows with a target, drawn at random"
     try:
         return model.measure(table, rows=rows), what
     except (TableError, ValueError) as error:
@@ -301,10 +420,10 @@ def _of_score(behind: float, score: Score | None, model: TableModel) -> Iterator
     )
 
 
-def _overlap(looked: Looked) -> float:
+def _overlap(scan: TableScan) -> float:
     """About which share of the rows of another table is equal to training rows, beyond chance."""
-    search = looked.search
-    if looked.training is not None or not search.rows:
+    search = scan.search
+    if scan.training is not None or not search.rows:
         return 0.0
     sampled = len(search.known.sample)
     if not is_more(search.found, sampled, search.expected, sampled, LEVEL):

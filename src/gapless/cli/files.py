@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import secrets
 import tempfile
@@ -10,16 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-
-
-def new_path(text: str) -> Path:
-    """The name of something to write, as an option of the command line."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError("the name is empty")
-    if any(letter < " " or letter == "\x7f" for letter in text):
-        raise argparse.ArgumentTypeError(f"{text!r} contains a control character")
-    return Path(text)
-
 
 # Where the names of files are kept that have been written, if anybody wants to know.
 _written: ContextVar[list[str] | None] = ContextVar("written", default=None)

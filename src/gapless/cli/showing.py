@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,9 +24,45 @@ from gapless.data import ColumnProfile, TableFeatures, counted
 from gapless.metrics import decimals, written
 from gapless.model_io import Description, describe, load
 
+from .._ground.about import Formula
 from .._ground.percent import percent
 from .checking import plain
-from .objectives import objective_of
+
+# Numbers with more digits than anybody reads, as in the words of a kernel.
+LONG = re.compile(r"\d+\.\d{5,}(?:e[-+]?\d+)?")
+
+
+def objective_of(model: Any) -> str | None:
+    """What a fitted model minimises, as a formula and the numbers in it.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model; those of gapless say it in their method `_formula`.
+
+    Returns
+    -------
+    str or None
+        None for models that minimise nothing, such as nearest neighbours, and for others' models.
+    """
+    formula = model._formula() if hasattr(model, "_formula") else None
+    return None if formula is None else _with_numbers(formula)
+
+
+def _with_numbers(formula: Formula) -> str:
+    known = [
+        f"{symbol} = {_short_number(value)}"
+        for symbol, value in formula.numbers.items()
+        if value is not None
+    ]
+    return formula.text + (f"   with {', '.join(known)}" if known else "")
+
+
+def _short_number(value: Any) -> str:
+    if isinstance(value, float | int | np.number):
+        return f"{value:.4g}"
+    return LONG.sub(lambda found: f"{float(found[0]):.4g}", str(value))
+
 
 # So many lines of each list are shown; --json has all.
 SHOWN = 20

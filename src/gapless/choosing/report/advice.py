@@ -11,9 +11,8 @@ from ...evaluation import LearningCurve
 from ...metrics import accuracy
 from .. import Candidate, Choice
 from .phrases import behind, joined, quoted
-from .row_sections import Calibration
-from .sections import Learning, Validation
-from .words import in_time, is_null, is_worse_than_estimated, test_rows
+from .sections import Calibration, Learning, Validation
+from .words import in_time, is_baseline, is_worse_than_estimated, test_rows
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
@@ -88,8 +87,8 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
     Only scores on unseen rows decide. A better score on training rows means little: forests and
     boosting memorise theirs, and are often the best on unseen ones all the same.
     """
-    if is_null(choice):
-        return _of_null(choice)
+    if is_baseline(choice):
+        return _of_baseline_score(choice)
     if choice[choice.chosen].unseen == (1.0 if choice.higher_is_better else 0.0):
         return (
             f"There is nothing left to gain: {curve.metric} on the held-out rows is perfect. Only "
@@ -194,7 +193,7 @@ def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
     return apart > 2 * math.hypot(curve.error, chosen.standard_error or 0.0)
 
 
-def _of_null(choice: Choice) -> str:
+def _of_baseline_score(choice: Choice) -> str:
     """What to do where no model is clearly better than the baseline."""
     if len(choice.judged) == 1:
         return "Whether the columns are informative is unknown: no model that uses them was tried."
@@ -214,10 +213,10 @@ def _of_null(choice: Choice) -> str:
 
 
 def _may_matter(choice: Choice) -> bool:
-    """Whether the best model can be so far ahead of the null model that one would want it."""
-    null = choice[choice.chosen]
-    most = (null.behind or 0.0) + 2 * (null.behind_error or 0.0)
-    return most > LITTLE * (1.0 if choice.metric in OF_ONE else abs(null.unseen or 1.0))
+    """Whether the best model can be so far ahead of the baseline that one would want it."""
+    baseline = choice[choice.chosen]
+    most = (baseline.behind or 0.0) + 2 * (baseline.behind_error or 0.0)
+    return most > LITTLE * (1.0 if choice.metric in OF_ONE else abs(baseline.unseen or 1.0))
 
 
 def _has_met(one: Candidate) -> bool:
@@ -248,8 +247,8 @@ def _tried(choice: Choice) -> str:
 def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
     if learning is not None:
         return learning.advice
-    if is_null(choice):
-        return _of_null(choice)
+    if is_baseline(choice):
+        return _of_baseline_score(choice)
     return f"Whether more rows would help is unknown without a learning curve. {_tried(choice)}"
 
 

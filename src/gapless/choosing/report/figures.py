@@ -11,11 +11,20 @@ from markupsafe import Markup
 
 from ... import plots
 from ..._ground.percent import percent
-from .column_sections import Coefficient, Dependence, Distribution, Importance
 from .phrases import distinguishable, shortened, squeezed
-from .plain import Value
-from .row_sections import Calibration, Curve, Residuals
-from .sections import Learning, Model, Validation
+from .sections import (
+    Calibration,
+    Coefficient,
+    Curve,
+    Dependence,
+    Distribution,
+    Importance,
+    Learning,
+    Model,
+    Residuals,
+    Validation,
+    Value,
+)
 
 # Letters of a name beside a row, and along the two axes.
 NAME, ACROSS, UP = 20, 48, 32

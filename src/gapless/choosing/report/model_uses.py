@@ -21,9 +21,8 @@ from ...evaluation import (
     permutation_importance,
 )
 from .. import Choice, Metric, coefficients_of
-from .column_sections import Coefficient, Dependence, Importance, Line, Uses
-from .plain import number, numbers
-from .words import is_null, metric_title
+from .sections import Coefficient, Dependence, Importance, Line, Uses, number, numbers
+from .words import is_baseline, metric_title
 
 Array = np.ndarray
 
@@ -56,7 +55,7 @@ def uses_of(choice: Choice, table: Table, seconds: float | None) -> tuple[Uses, 
     coefficients = coefficients_of(choice.model.pipeline_, choice.model.classes_)
     rules = tuple(str(rule) for rule in model.rules()) if hasattr(model, "rules") else ()
     found = Found()
-    if is_null(choice):
+    if is_baseline(choice):
         found.left_out["importances"] = "the model uses no columns"
     else:
         with time_limit(seconds):

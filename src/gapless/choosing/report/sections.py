@@ -1,13 +1,354 @@
-"""The report as plain data, from which text, JSON and HTML are made, and its sections on models."""
+"""The report as plain data, from which text, JSON and HTML are made: its numbers and sections."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from .column_sections import Data, Uses
-from .plain import Measured, Number, Value
-from .row_sections import Calibration, Confusion, Curve, Residuals
+import numpy as np
+
+# A number that may be unknown. JSON has no NaN and no infinity, so that None stands for both.
+Number: TypeAlias = float | None
+Value: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number with its interval, as `metrics.Score`.
+
+    Attributes
+    ----------
+    name : str
+        What was measured.
+    value, low, high : float or None
+        The number, and the ends of its interval.
+    level : float
+        How sure the interval is, such as 0.95.
+    method : str
+        How the interval was found.
+    n : float
+        How many rows the number rests on.
+    """
+
+    name: str
+    value: Number
+    low: Number
+    high: Number
+    level: float
+    method: str
+    n: float
+
+
+def number(value: Any) -> Number:
+    """A float, or None where it is unknown or infinite."""
+    if value is None:
+        return None
+    plain = float(value)
+    return plain if math.isfinite(plain) else None
+
+
+def numbers(values: Any) -> tuple[Number, ...]:
+    """Each as `number` has it."""
+    return tuple(number(value) for value in values)
+
+
+def plain_value(value: Any) -> Value:
+    """A value of a setting: a number, a text, a truth value, or what it is called."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return number(value)
+    return value if isinstance(value, str | int | bool) or value is None else str(value)
+
+
+def measured(score: Any) -> Measured:
+    """A score of `gapless.metrics` as plain data."""
+    return Measured(
+        name=str(score.name),
+        value=number(score.value),
+        low=number(score.low),
+        high=number(score.high),
+        level=float(score.level),
+        method=str(score.method),
+        n=float(score.n),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A class that was taken for another: how many of its rows, and which part of them."""
+
+    true: str
+    predicted: str
+    rows: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Which class was predicted for which, in the test rows.
+
+    Attributes
+    ----------
+    class_count : int
+        How many classes there are.
+    classes : tuple of str
+        The classes; empty with the counts if there are too many for a matrix.
+    counts : tuple of tuple of int
+        Row i, column j: rows of class i that were predicted to be of class j.
+    mistakes : tuple of Mistake
+        The most frequent mistakes.
+    words : str
+        What the matrix shows.
+    """
+
+    class_count: int
+    classes: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    mistakes: tuple[Mistake, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve of the test rows: ROC, or precision by recall, with a band and its area.
+
+    Attributes
+    ----------
+    x, y, low, high : tuple of float
+        Its points, and the ends of the interval of each.
+    area : Measured
+        The area under it.
+    chance : float or None
+        What a score that says nothing would have; None for the diagonal.
+    of : str
+        The class that is looked for.
+    """
+
+    x: tuple[Number, ...]
+    y: tuple[Number, ...]
+    low: tuple[Number, ...]
+    high: tuple[Number, ...]
+    area: Measured
+    chance: Number
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What probabilities said, and what happened, in bins of the test rows."""
+
+    said: tuple[Number, ...]
+    happened: tuple[Number, ...]
+    low: tuple[Number, ...]
+    high: tuple[Number, ...]
+    sizes: tuple[Number, ...]
+    error: Measured
+    of: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """Predicted and true numbers of the test rows, or of some of them.
+
+    Attributes
+    ----------
+    true, predicted : tuple of float
+        Both, for the rows that are drawn.
+    lower, upper : tuple of float
+        Ends of the prediction intervals; empty without them.
+    shown, rows : int
+        How many rows are drawn, and of how many.
+    coverage : Measured or None
+        The share of all test rows within their interval.
+    level : float or None
+        The share that was promised.
+    words : str
+        What the errors are like.
+    """
+
+    true: tuple[Number, ...]
+    predicted: tuple[Number, ...]
+    lower: tuple[Number, ...]
+    upper: tuple[Number, ...]
+    shown: int
+    rows: int
+    coverage: Measured | None
+    level: Number
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """The weight of a feature, of scaled numbers; `of` is the class that it speaks for."""
+
+    name: str
+    value: float
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """What the score of the test rows loses when a column is shuffled."""
+
+    name: str
+    value: float
+    standard_error: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a picture, with its name."""
+
+    name: str
+    values: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """How predictions change on average when one column is set to each of several values.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    values : tuple
+        Numbers, or levels.
+    lines : tuple of Line
+        Mean predictions, or probabilities of one or more classes.
+    answer : str
+        What is predicted.
+    """
+
+    column: str
+    values: tuple[Value, ...]
+    lines: tuple[Line, ...]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What the model uses.
+
+    Attributes
+    ----------
+    kind : str
+        Of which kind it is, in words.
+    coefficients : tuple of Coefficient
+        Those of linear models that matter most.
+    coefficient_count : int
+        How many there are that are not zero.
+    rules : tuple of str
+        Those of a single tree.
+    rule_count : int
+        How many it has.
+    importances : tuple of Importance
+        The columns that matter most, the largest first.
+    tried, features : int
+        How many columns were shuffled, and how many there are.
+    importance_metric : str
+        What the loss is measured in.
+    dependences : tuple of Dependence
+        Of the first three columns.
+    """
+
+    kind: str
+    coefficients: tuple[Coefficient, ...]
+    coefficient_count: int
+    rules: tuple[str, ...]
+    rule_count: int
+    importances: tuple[Importance, ...]
+    tried: int
+    features: int
+    importance_metric: str
+    dependences: tuple[Dependence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Shares of the values of a column.
+
+    Attributes
+    ----------
+    kind : {"bins", "levels", ""}
+        Ranges of numbers or moments; levels, the most frequent first; or nothing to draw.
+    labels : tuple of str
+        First and last value of bins; names of levels.
+    shares : tuple of float
+        The part of the rows with a value in each bin, or with each level.
+    """
+
+    kind: str
+    labels: tuple[str, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """A column of the table.
+
+    Attributes
+    ----------
+    name, role, reason : str
+        What it is called, what it is for, and why.
+    missing : float
+        The share of missing values.
+    distinct : int
+        How many different values it has.
+    distribution : Distribution
+        Its values.
+    """
+
+    name: str
+    role: str
+    reason: str
+    missing: float
+    distinct: int
+    distribution: Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding about the table: its code, whether it is a warning, and what was found."""
+
+    code: str
+    severity: str
+    title: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The table.
+
+    Attributes
+    ----------
+    rows, column_count : int
+        Its size.
+    columns : tuple of ColumnFacts
+        Those that are shown: the target, those that matter most, and the first others.
+    roles : dict of str to int
+        How many columns have each role.
+    findings : tuple of Found
+        What its reader should know, warnings first; the first ones of many.
+    finding_count : int
+        How many there are.
+    notes : tuple of str
+        What was decided in reading it; the first ones of many.
+    note_count : int
+        How many there are.
+    """
+
+    rows: int
+    column_count: int
+    columns: tuple[ColumnFacts, ...]
+    roles: dict[str, int]
+    findings: tuple[Found, ...]
+    finding_count: int
+    notes: tuple[str, ...]
+    note_count: int
 
 
 @dataclass(frozen=True, slots=True)

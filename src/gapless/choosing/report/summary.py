@@ -15,13 +15,11 @@ from ...data import Table
 from .. import Candidate, Choice
 from . import words
 from .advice import advice_of
-from .learning_part import learning_of
+from .curves import learning_of, validation_of
 from .model_uses import uses_of
-from .plain import Number, measured, number, plain_value
-from .sections import Model, Report
+from .sections import Model, Number, Report, measured, number, plain_value
 from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
-from .validation_part import validation_of
 
 # Of the time that is left, so much is for the learning curve, and of the rest so much for what the
 # model uses; what remains is for what it has tuned.
@@ -169,7 +167,7 @@ def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dic
     else:
         parts["calibration"] = calibration_of(answers, classes)
     scores = _scores(choice, table, len(learned))
-    if words.is_null(choice):
+    if words.is_baseline(choice):
         left_out["curves"] = "the model predicts the same for all rows"
     elif scores is None:
         left_out["curves"] = f"the model ({choice.chosen}) gives neither probabilities nor scores"

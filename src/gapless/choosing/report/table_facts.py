@@ -12,8 +12,8 @@ import polars as pl
 
 from ...data import Column, Table
 from .. import Choice
-from .column_sections import ColumnFacts, Data, Distribution, Found
 from .phrases import shortened
+from .sections import ColumnFacts, Data, Distribution, Found
 
 Array = np.ndarray
 

@@ -17,8 +17,7 @@ from ...metrics import (
     roc_curve,
 )
 from .. import Answers
-from .plain import measured, number, numbers
-from .row_sections import Calibration, Confusion, Curve, Mistake, Residuals
+from .sections import Calibration, Confusion, Curve, Mistake, Residuals, measured, number, numbers
 from .words import calibration_in_words, confusion_in_words, errors_in_words
 
 Array = np.ndarray

@@ -8,10 +8,8 @@ import jinja2
 
 from ..._ground.percent import percent
 from . import figures
-from .column_sections import ColumnFacts
 from .phrases import amount, beside, counted_roles, rounded, shortened, squeezed
-from .plain import Measured
-from .sections import Report
+from .sections import ColumnFacts, Measured, Report
 from .to_text import verdict
 
 # Letters of a name in a table, and of what is told of its values.

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from .row_sections import Confusion, Residuals
-from .sections import Report, Validation
+from .sections import Confusion, Report, Residuals, Validation
 
 FORMAT = 2
 

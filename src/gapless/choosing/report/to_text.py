@@ -6,8 +6,7 @@ import statistics
 import textwrap
 
 from .phrases import beside, counted_roles, rounded
-from .plain import Measured
-from .sections import Model, Report
+from .sections import Measured, Model, Report
 
 # Lines fit a terminal of this width, as far as names allow.
 WIDTH = 80

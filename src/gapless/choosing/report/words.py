@@ -16,7 +16,7 @@ from ...evaluation import LearningCurve
 from ...metrics import ConfusionMatrix, Score
 from .. import Candidate, Choice, Metric, Tuning
 from .phrases import amount, behind, beside, joined, quoted, rounded, shares
-from .row_sections import Mistake
+from .sections import Mistake
 
 # Metrics that are shares of rows, pairs or variation, and are written in percent. Names of families
 # are singular or plural, so these sentences have no verb that would have to agree with them.
@@ -72,12 +72,12 @@ def answer(choice: Choice) -> str:
         base = beside(choice.baseline.value, choice.test.low, choice.test.high)
         base = f"a baseline that ignores the columns has {base}"
     score = f"{does} ({level} {low} to {high})"
-    if is_null(choice) and len(choice.judged) == 1:
+    if is_baseline(choice) and len(choice.judged) == 1:
         return (
             f"There was no time to try a model for {target}. "
             f"A baseline that ignores the columns: {score}."
         )
-    if is_null(choice):
+    if is_baseline(choice):
         return (
             f"No model for {target} is clearly better than a baseline that ignores the columns. "
             f"Baseline: {score}."
@@ -104,7 +104,7 @@ def in_time(choice: Choice) -> bool:
     return any(column.role == "time" for column in choice.columns)
 
 
-def is_null(choice: Choice) -> bool:
+def is_baseline(choice: Choice) -> bool:
     """Whether the chosen model is the baseline, which ignores the columns."""
     return choice[choice.chosen].complexity == 0
 
@@ -220,7 +220,7 @@ def _says_little(choice: Choice) -> bool:
     """Whether estimate and test would agree with the baseline as well."""
     low, high = choice.expected_range
     base, test = choice.baseline.value, choice.test
-    return not is_null(choice) and low <= base <= high and test.low <= base <= test.high
+    return not is_baseline(choice) and low <= base <= high and test.low <= base <= test.high
 
 
 def is_worse_than_estimated(choice: Choice) -> bool:
@@ -232,7 +232,7 @@ def is_worse_than_estimated(choice: Choice) -> bool:
 def _of_baseline(choice: Choice) -> str:
     """Whether the columns are informative, by the difference row by row."""
     base, ahead = choice.baseline.value, choice.ahead
-    if is_null(choice) or not (math.isfinite(base) and math.isfinite(ahead.value)):
+    if is_baseline(choice) or not (math.isfinite(base) and math.isfinite(ahead.value)):
         return ""
     known = beside(base, choice.test.low, choice.test.high)
     apart, low, high = _rounded(ahead)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..errors import DONE, FINDINGS
-from ..printer import Printer
-from ..reading_options import add_reading_arguments, reading_of
+from ..options import add_reading_arguments, reading_of
+from ..printer import DONE, FINDINGS, Printer
 from .report import model_file
 
 HELP = "recertify and score a model, and compare a table with its training rows"

@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from ..errors import DONE
-from ..files import check_file, new_path
-from ..printer import Printer
+from ..files import check_file
+from ..options import new_path
+from ..printer import DONE, Printer
 
 HELP = "list the built-in tables, or write one as CSV"
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ..errors import DONE, FINDINGS
-from ..files import check_folder, new_path, whole_files
-from ..printer import Printer
-from ..reading_options import add_reading_arguments, reading_of
+from ..files import check_folder, whole_files
+from ..options import add_reading_arguments, new_path, reading_of, seconds, seed, share
+from ..printer import DONE, FINDINGS, Printer
 
 HELP = "compare models on a table, keep the simplest good one, and write it with a report"
 MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
@@ -76,10 +75,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--group", metavar="COL", help="keep rows with the same value on one side of each split"
     )
     how.add_argument("--time", metavar="COL", help="learn from earlier rows and test on later ones")
-    how.add_argument("--seed", type=_whole, default=0, metavar="N", help="seed of all random draws")
+    how.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of all random draws")
     how.add_argument(
         "--time-limit",
-        type=_seconds,
+        type=seconds,
         default=60.0,
         metavar="SECONDS",
         help="for everything after reading the table, and for a pipe to end (default: 60)",
@@ -318,36 +317,3 @@ def _target_of(table: Any) -> str:
         return BUILTIN[table.source].target
     names = listed(table.frame.columns, 20)
     raise ValueError(f"name the column to predict with --target COL. The columns are {names}.")
-
-
-# ---- options -------------------------------------------------------------------------------------
-
-
-def _number(text: str, words: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {words}") from None
-
-
-def share(text: str) -> float:
-    """A share, as an option of the command line."""
-    words = "a share between 0 and 1, such as 0.2"
-    value = _number(text, words)
-    if not 0.0 < value < 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {words}")
-    return value
-
-
-def _seconds(text: str) -> float:
-    words = "a number of seconds above 0"
-    value = _number(text, words)
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not {words}")
-    return value
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
-    return int(text)

@@ -6,11 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..errors import DONE
-from ..files import check_file, new_path
-from ..printer import Printer
-from ..reading_options import add_reading_arguments, reading_of
-from .fit import share
+from ..files import check_file
+from ..options import add_reading_arguments, new_path, reading_of, share
+from ..printer import DONE, Printer
 from .report import model_file
 
 HELP = "add predictions to a table, with probabilities or intervals"

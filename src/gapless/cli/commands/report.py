@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..errors import DONE
-from ..files import check_file, new_path, whole_files
-from ..printer import Printer
+from ..files import check_file, whole_files
+from ..options import new_path
+from ..printer import DONE, Printer
 from .fit import MODEL_FILE
 
 HELP = "show the report of a fitted model, or write it to a file"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import DONE
-from ..printer import Printer
+from ..printer import DONE, Printer
 from .report import model_file
 
 HELP = "show what a model file contains: objective, coefficients or rules, columns, training rows"

@@ -1,8 +1,9 @@
-"""Options about how a table is read, the same for all commands that read one."""
+"""Options that several commands share: how a table is read, names of files, and numbers."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 # What people may write for letters that are hard to type.
@@ -66,3 +67,44 @@ def _mark(text: str) -> str:
     if mark not in (".", ","):
         raise argparse.ArgumentTypeError(f"{text!r} is not a decimal mark; use . or ,")
     return mark
+
+
+def new_path(text: str) -> Path:
+    """The name of something to write, as an option of the command line."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty")
+    if any(letter < " " or letter == "\x7f" for letter in text):
+        raise argparse.ArgumentTypeError(f"{text!r} contains a control character")
+    return Path(text)
+
+
+def _number(text: str, words: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {words}") from None
+
+
+def share(text: str) -> float:
+    """A share, as an option of the command line."""
+    words = "a share between 0 and 1, such as 0.2"
+    value = _number(text, words)
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {words}")
+    return value
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, as an option of the command line."""
+    words = "a number of seconds above 0"
+    value = _number(text, words)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {words}")
+    return value
+
+
+def seed(text: str) -> int:
+    """A seed, as an option of the command line."""
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
+    return int(text)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gapless.choosing.choice import Candidate
-from gapless.choosing.gap_words import with_gaps_in_words
+from gapless.choosing.gap_verdicts import with_gap_verdicts
 from gapless.choosing.metric import Metric
 
 ACCURACY, LOSS = Metric("accuracy"), Metric("mae")
@@ -34,7 +34,7 @@ def judged(family, complexity, train, unseen, *, error=0.01, behind=0.0, behind_
 
 
 def words(*candidates, best="best", metric=ACCURACY):
-    found = with_gaps_in_words(candidates, best, metric)
+    found = with_gap_verdicts(candidates, best, metric)
     return {one.family: one.generalization for one in found}
 
 

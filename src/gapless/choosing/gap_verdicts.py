@@ -1,8 +1,10 @@
-"""The gap between own and unseen rows in words: what it is called, and why.
+"""Over-fitted, under-fitted or balanced: the gap of a family between its own and unseen rows.
 
-A gap matters by its size against two things: how well it is known, and how much the model gains by
-looking at the columns at all. And it is a fault only where another model does better on unseen
-rows: forests and boosting memorise their training rows, and are often the best on unseen ones.
+The rule is that of `unseen.verdict`, with the other families in the place of a model's simpler and
+richer versions: "clearly" is `evaluation.is_clearly_behind`. A gap matters by its size against two
+things: how well it is known, and how much the model gains by looking at the columns at all. And it
+is a fault only where another model does better on unseen rows: forests and boosting memorise their
+training rows, and are often the best on unseen ones.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ NOTHING_BETTER = "nothing simpler does clearly better"
 NO_GAIN = "on unseen rows it is no better than a baseline that ignores the columns"
 
 
-def with_gaps_in_words(
+def with_gap_verdicts(
     candidates: Sequence[Candidate], best: str, metric: Metric
 ) -> tuple[Candidate, ...]:
     """The same candidates, those with a score with their gap in words.
@@ -50,27 +52,27 @@ def with_gaps_in_words(
         model gains over the baseline. It is not a fault in itself.
     """
     named = {one.family: one for one in candidates}
-    null = next((one for one in candidates if one.complexity == 0 and one.is_judged), None)
+    baseline = next((one for one in candidates if one.complexity == 0 and one.is_judged), None)
     return tuple(
-        replace(one, generalization=_in_words(one, named[best], null, metric))
+        replace(one, generalization=_in_words(one, named[best], baseline, metric))
         if one.is_judged
         else one
         for one in candidates
     )
 
 
-def _in_words(one: Candidate, best: Candidate, null: Candidate | None, metric: Metric) -> str:
+def _in_words(one: Candidate, best: Candidate, baseline: Candidate | None, metric: Metric) -> str:
     assert one.train is not None and one.unseen is not None
     error = one.standard_error or 0.0
-    kind, why = _judged(one, best, _gained(one, null, metric))
+    kind, why = _judged(one, best, _gained(one, baseline, metric))
     return sentence(kind, metric.title, one.train, one.unseen, error, why)
 
 
-def _gained(one: Candidate, null: Candidate | None, metric: Metric) -> float | None:
+def _gained(one: Candidate, baseline: Candidate | None, metric: Metric) -> float | None:
     """How much better it is on unseen rows than the baseline, if that is known."""
-    if null is None or null.unseen is None or one.unseen is None or one is null:
+    if baseline is None or baseline.unseen is None or one.unseen is None or one is baseline:
         return None
-    return float(metric.own(one.unseen) - metric.own(null.unseen))
+    return float(metric.own(one.unseen) - metric.own(baseline.unseen))
 
 
 def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str, str]:

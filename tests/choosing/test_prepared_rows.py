@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 from gapless.choosing import Folds, choose, rows_of, set_aside
 from gapless.choosing.families import CLASSIFIERS
-from gapless.choosing.preparing import ByRow, Preparation
+from gapless.choosing.prepared_rows import ByRow, Preparation
 from gapless.data import TableFeatures, describe_columns, prepare, read_target, table_of
 from gapless.models.bayes import LinearDiscriminantAnalysis
 from gapless.models.trees import DecisionTreeClassifier

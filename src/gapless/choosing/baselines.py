@@ -1,4 +1,4 @@
-"""Null models: what can be predicted without looking at any feature; all others must beat them."""
+"""Baselines: what can be predicted without looking at any feature; all others must beat them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = np.ndarray
 ROUNDING = 1e-12
 
 
-class _NullModel(BaseEstimator):
+class _Baseline(BaseEstimator):
     """What both share: rows are counted, and nothing in them is read."""
 
     # What the best constant has least of.
@@ -98,7 +98,7 @@ def _exact(what: str, loss: float) -> Certificate:
     )
 
 
-class MajorityClassifier(ClassifierMixin, _NullModel):
+class MajorityClassifier(ClassifierMixin, _Baseline):
     """The most frequent class for every row, with the shares of the classes as probabilities.
 
     The shares minimise the log loss −Σᵢ sᵢ log p(yᵢ) among all constants, and the most frequent
@@ -200,7 +200,7 @@ class MajorityClassifier(ClassifierMixin, _NullModel):
         return Formula("−Σᵢ log p(yᵢ)")
 
 
-class MeanRegressor(RegressorMixin, _NullModel):
+class MeanRegressor(RegressorMixin, _Baseline):
     """The mean of the target for every row.
 
     It minimises ½ Σᵢ sᵢ (yᵢ − b)² among all constants b.

@@ -1,3 +1,0 @@
-"""Exit codes."""
-
-DONE, FINDINGS, COULD_NOT_RUN = 0, 1, 2
