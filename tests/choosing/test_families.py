@@ -15,8 +15,8 @@ from gapless.choosing import (
     FAMILIES,
     MajorityClassifier,
     MeanRegressor,
-    builders,
     facts_of,
+    families,
     families_for,
     settings_of,
     tuning_of,
@@ -25,7 +25,7 @@ from gapless.choosing.family import Facts
 from gapless.data import describe_columns, load_builtin, prepare, read_target, table_of
 
 WORDS = ["red", "green", "blue", "warm", "cold", "bright", "dark", "soft"]
-# Null models, and those whose settings follow from the data: see docs/guide/choosing.md.
+# Baselines, and those whose settings follow from the data: see docs/guide/choosing.md.
 UNTUNED = ("majority class", "mean", "linear discriminants", "naive Bayes")
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.task}-{f.name}")
 
@@ -185,13 +185,13 @@ def test_facts_count_what_models_will_see():
 def test_strengths_are_chosen_whatever_the_size_of_the_table():
     _, _, facts = read(made(100), "classification")
     _, _, texts = read(made(100, texts=True), "classification")
-    for build in (builders.logistic, builders.linear_svm):
+    for build in (families.logistic, families.linear_svm):
         assert build(facts, 0).C == "loo"
         assert build(replace(facts, rows=10_000_000), 0).C == "cv"
         assert build(texts, 0).C == build(replace(texts, rows=1_000_000), 0).C == "cv"
-    assert builders.bayes_of_words(texts, 0).alpha == "loo"
+    assert families.bayes_of_words(texts, 0).alpha == "loo"
     regression = replace(texts, task="regression", classes=0, smallest_class=0, rows=1_000_000)
-    assert builders.ridge(regression, 0).alpha == "cv"
+    assert families.ridge(regression, 0).alpha == "cv"
 
 
 @every_family
@@ -288,9 +288,9 @@ def test_guesses_know_that_linear_models_of_several_classes_take_much_longer(nam
 
 def test_trees_of_wide_tables_are_spared_the_work_that_brings_little():
     wide, long = numbers("regression", 200, 5000), numbers("regression", 5000, 50)
-    assert builders.forest(long, 0).max_features == 1.0
-    assert builders.forest(wide, 0).max_features == pytest.approx(3 / np.sqrt(5000))
-    for build in (builders.boosted_small, builders.boosted_usual):
+    assert families.forest(long, 0).max_features == 1.0
+    assert families.forest(wide, 0).max_features == pytest.approx(3 / np.sqrt(5000))
+    for build in (families.boosted_small, families.boosted_usual):
         model = build(wide, 0)
         assert (model.max_iter, model.learning_rate) == (40, 0.2)
         assert build(replace(wide, rows=9000), 0).max_iter > 40

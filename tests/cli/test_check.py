@@ -9,7 +9,7 @@ from table_models import HOUSES, fitted, houses
 
 import gapless
 from gapless.choosing import facts_of, families_for
-from gapless.cli.checking import check, look_at
+from gapless.cli.checking import check, scan_table
 from gapless.cli.showing import shown_of
 from gapless.data import describe_columns, load_builtin, read_target, table_of
 
@@ -186,20 +186,20 @@ def test_long_tables_are_scored_by_some_of_their_rows(run, files, tmp_path, monk
 def test_tables_are_looked_at_piece_by_piece(files):
     frame, model = houses(1), gapless.load(files.houses)
     pieces = [(frame[first : first + 50], frame[first : first + 50]) for first in range(0, 300, 50)]
-    looked = look_at(model, pieces, "pieces")
-    assert (looked.tally.rows, looked.known, looked.training) == (300, 300, None)
-    assert looked.table.frame.equals(frame) and not looked.search.may_be_it
+    scan = scan_table(model, pieces, "pieces")
+    assert (scan.tally.rows, scan.known, scan.training) == (300, 300, None)
+    assert scan.table.frame.equals(frame) and not scan.search.may_be_it
     same = [(HOUSES[first : first + 50], HOUSES[first : first + 50]) for first in range(0, 300, 50)]
-    assert look_at(model, same, "pieces").training.tolist() == list(range(0, 300, 2))
+    assert scan_table(model, same, "pieces").training.tolist() == list(range(0, 300, 2))
 
 
 def test_rows_at_the_end_are_not_drawn_more_often(files, monkeypatch):
     monkeypatch.setattr("gapless.cli.checking.MOST_SCORED", 120)
     frame, model = houses(1), gapless.load(files.houses)
     pieces = [(frame[first : first + 50], frame[first : first + 50]) for first in range(0, 300, 50)]
-    drawn = look_at(model, pieces, "pieces").table.frame
+    drawn = scan_table(model, pieces, "pieces").table.frame
     assert drawn.height == 120
-    assert drawn.equals(look_at(model, [(frame, frame)], "whole").table.frame)
+    assert drawn.equals(scan_table(model, [(frame, frame)], "whole").table.frame)
 
 
 def test_values_that_cannot_be_read_are_a_finding(run, files, tmp_path):
