@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,16 @@ from sklearn.pipeline import Pipeline
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import TimeLimit, check
-from .._ground.interrupt import time_limit as limited
 from ..unseen import sentence
-from .held_out import HeldOut, behind_error, by_chance, expected, is_clearly_behind
+from .held_out import (
+    HeldOut,
+    as_time_allows,
+    behind_error,
+    by_chance,
+    expected,
+    folds_in_words,
+    is_clearly_behind,
+)
 from .rows import RESAMPLED, Rows
 
 
@@ -186,34 +194,29 @@ def compare(
     named = _named(models)
     rows = Rows.read(X, y, sample_weight, groups, time)
     folds = rows.folds(next(iter(named.values())), k, random_state)
-    found: dict[str, Judged] = {}
-    with limited(time_limit):
-        for place, (name, model) in enumerate(named.items()):
-            if on_progress is not None:
-                on_progress(name, place, len(named))
-            began = clock.monotonic()
-            try:
-                result = HeldOut(model, rows, folds, scoring)
-                result.result("")
-                fitted = rows.fit(model, np.arange(len(rows)))
-                check()
-            except TimeLimit:
-                break
-            except Exception as error:
-                error.add_note(f"This happened with the model {name!r}.")
-                raise
-            seconds = clock.monotonic() - began
-            found[name] = Judged(result, fitted, seconds, _own_verdict(last_step(fitted), rows))
-    if not found:
-        raise TimeLimit("the time limit passed before any model was fitted; raise time_limit.")
-    method = (
-        f"{k}-fold"
-        if time is None
-        else f"forward ({len(folds)} parts, each predicted from earlier ones)"
-    )
+
+    def judged(place: int, name: str, model: Any) -> Judged:
+        if on_progress is not None:
+            on_progress(name, place, len(named))
+        began = clock.monotonic()
+        try:
+            held_out = HeldOut(model, rows, folds, scoring).at_once()
+            fitted = rows.fit(model, np.arange(len(rows)))
+            check()
+        except TimeLimit:
+            raise
+        except Exception as error:
+            error.add_note(f"This happened with the model {name!r}.")
+            raise
+        seconds = clock.monotonic() - began
+        return Judged(held_out, fitted, seconds, _own_verdict(last_step(fitted), rows))
+
+    tasks = (partial(judged, place, *one) for place, one in enumerate(named.items()))
+    results = as_time_allows(tasks, time_limit, wanted="any model was fitted")
+    found = dict(zip(named, results))
     skipped = tuple(name for name in named if name not in found)
     chance = by_chance(next(iter(named.values())), rows, folds, scoring)
-    return _compared(found, chance, rows, method, skipped)
+    return _compared(found, chance, rows, folds_in_words(folds, time), skipped)
 
 
 def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from sklearn.base import is_classifier
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.percent import percent
-from .resampling import draw, repeated
+from .held_out import as_time_allows
+from .resampling import draw
 from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
@@ -170,7 +171,8 @@ def bias_variance(
         answer[outside] = fitted.predict(rows.take(outside))
         return answer, np.isin(np.arange(len(target)), outside)
 
-    answers, known = zip(*repeated(once, refits, time_limit))
+    refitted = as_time_allows([once] * refits, time_limit, fewest=2, wanted="two refits")
+    answers, known = zip(*refitted)
     best = None if truth is None else np.asarray(truth)
     if best is not None and best.shape != target.shape:
         raise ValueError(f"truth has shape {best.shape}, but {len(target)} rows are predicted.")

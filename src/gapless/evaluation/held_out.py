@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -13,10 +13,14 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.interrupt import TimeLimit, check, time_limit
 from ..unseen import SURE, Corrected, Judge, Part, StandIn, correct, lead, sentence
 from .rows import Rows, Split
 
 Array = np.ndarray
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -203,11 +207,40 @@ class HeldOut:
         """The score of each row, if the score is a mean over rows; only valid for `tested` rows."""
         return self._judge.of_rows(self._known)
 
+    def at_once(self) -> HeldOut:
+        """Itself, with everything computed now: TimeLimit if a limit passes before."""
+        self.result("")
+        check()
+        return self
+
     def result(self, method: str) -> Resampled:
         """The scores with a verdict in words."""
         return in_words(
             self.metric, self.train, self.unseen, self.standard_error, method, self.of_splits
         )
+
+
+def as_time_allows(
+    tasks: Iterable[Callable[[], T]], seconds: float | None, *, fewest: int = 1, wanted: str
+) -> list[T]:
+    """What tasks return, one after the other, until time is up; an error if they are too few."""
+    found: list[T] = []
+    with time_limit(seconds):
+        for task in tasks:
+            try:
+                found.append(task())
+            except TimeLimit:
+                break
+    if len(found) < fewest:
+        raise TimeLimit(f"the time limit passed before {wanted}; raise time_limit.")
+    return found
+
+
+def folds_in_words(splits: list[Split], time: Any) -> str:
+    """How rows were held out."""
+    if time is None:
+        return f"{len(splits)}-fold"
+    return f"forward ({len(splits)} parts, each predicted from earlier ones)"
 
 
 def corrected(results: list[HeldOut], rows: Rows, chosen: int) -> Corrected | None:

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
-from .._ground.interrupt import TimeLimit, check, deadline
+from .._ground.interrupt import TimeLimit, deadline
 from .._ground.interrupt import time_limit as limited
 from .held_out import HeldOut, by_chance
 from .rows import RESAMPLED, Rows, Split
@@ -275,9 +275,7 @@ def _as_many_as_time_allows(
     for parts, larger in zip(splits, [*splits[1:], splits[-1]]):
         began = clock.monotonic()
         try:
-            result = HeldOut(model, rows, parts, scoring)
-            result.result("")
-            check()
+            result = HeldOut(model, rows, parts, scoring).at_once()
         except TimeLimit:
             break
         found.append(result)

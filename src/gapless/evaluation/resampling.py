@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .._ground.docstrings import described
-from .._ground.interrupt import TimeLimit, check
-from .._ground.interrupt import time_limit as limited
 from ..unseen import Generalization, Judge, Part, StandIn, generalize
-from .held_out import HeldOut, Resampled, in_words, score
+from .held_out import HeldOut, Resampled, as_time_allows, folds_in_words, in_words, score
 from .rows import RESAMPLED, Rows, Split
 
 Array = np.ndarray
@@ -102,12 +100,7 @@ def k_fold(
     """
     rows = Rows.read(X, y, sample_weight, groups, time)
     splits = rows.folds(model, k, random_state)
-    method = (
-        f"{k}-fold"
-        if time is None
-        else f"forward ({len(splits)} parts, each predicted from earlier ones)"
-    )
-    return HeldOut(model, rows, splits, scoring).result(method)
+    return HeldOut(model, rows, splits, scoring).result(folds_in_words(splits, time))
 
 
 @described(RESAMPLED)
@@ -146,8 +139,6 @@ def leave_one_out(
     by = "row" if groups is None else "group"
     return HeldOut(model, rows, splits, scoring).result(f"refits (each {by} left out)")
 
-
-T = TypeVar("T")
 
 # A row is drawn into a sample of n rows with probability 1 − (1 − 1/n)ⁿ, about 1 − 1/e.
 INSIDE = 0.632
@@ -200,7 +191,8 @@ def bootstrap(
         _ = held_out.unseen
         return sample, held_out
 
-    samples, found = zip(*repeated(once, refits, time_limit))
+    refitted = as_time_allows([once] * refits, time_limit, fewest=2, wanted="two refits")
+    samples, found = zip(*refitted)
     counted = np.flatnonzero(rows.is_counted)
     full = Part(rows.fit(model, counted), rows.take(counted), counted)
     own = StandIn([full], len(rows), rows.classes(model))
@@ -216,22 +208,6 @@ def bootstrap(
         f"{len(found)} bootstrap samples, .632+",
         tuple(one.unseen for one in found),
     )
-
-
-def repeated(once: Callable[[], T], times: int, seconds: float | None) -> list[T]:
-    """What a function returns time after time, as often as there is time for, at least twice."""
-    found: list[T] = []
-    with limited(seconds):
-        for _ in range(times):
-            try:
-                one = once()
-                check()
-            except TimeLimit:
-                break
-            found.append(one)
-    if len(found) < 2:
-        raise TimeLimit("the time limit passed before two refits; raise time_limit.")
-    return found
 
 
 def draw(rows: Rows, rng: np.random.Generator) -> tuple[Array, Array]:

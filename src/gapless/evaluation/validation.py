@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,7 @@ from sklearn.base import clone
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
-from .._ground.interrupt import TimeLimit, check
-from .._ground.interrupt import time_limit as limited
-from .held_out import HeldOut, by_chance, expected, is_clearly_behind
+from .held_out import HeldOut, as_time_allows, by_chance, expected, is_clearly_behind
 from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
@@ -195,20 +194,15 @@ def validation_curve(
         raise ValueError(f'simpler must be "low", "high" or None, got {simpler!r}.')
     rows = Rows.read(X, y, sample_weight, groups, time)
     folds = rows.folds(model, k, random_state)
-    found: list[HeldOut] = []
-    with limited(time_limit):
-        for place, value in enumerate(values):
-            if on_progress is not None:
-                on_progress(f"{parameter}={value}", place, len(values))
-            try:
-                one = HeldOut(clone(model).set_params(**{parameter: value}), rows, folds, scoring)
-                one.result("")
-                check()
-            except TimeLimit:
-                break
-            found.append(one)
-    if not found:
-        raise TimeLimit("the time limit passed before any value was tried; raise time_limit.")
+
+    def tried(place: int, value: Any) -> HeldOut:
+        if on_progress is not None:
+            on_progress(f"{parameter}={value}", place, len(values))
+        one = clone(model).set_params(**{parameter: value})
+        return HeldOut(one, rows, folds, scoring).at_once()
+
+    tasks = (partial(tried, place, value) for place, value in enumerate(values))
+    found = as_time_allows(tasks, time_limit, wanted="any value was tried")
     values, skipped = values[: len(found)], values[len(found) :]
     unseen = np.array([one.unseen for one in found])
     errors = np.array([one.standard_error for one in found])
