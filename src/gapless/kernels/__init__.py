@@ -6,9 +6,8 @@ kernels. To add one, see docs/add_a_kernel.md; the contract is in `_base.Kernel`
 """
 
 from .._ground.named import OF_STRINGS
-from ._as_part import KERNEL_INSTANCE
 from ._base import Constant, Kernel, Product, Scaled, Sum
-from ._by_name import by_name
+from ._by_name import KERNEL_INSTANCE, by_name
 from ._rows import Rows, blank
 from .callable import Callable
 from .chi2 import AdditiveChi2, Chi2

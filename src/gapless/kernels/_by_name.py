@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from .._ground.named import look_up
+from .._ground.parts import Family
 from ._base import Kernel
 from .callable import Callable
 
@@ -23,3 +24,13 @@ def by_name(kernel: Any, **parameters: Any) -> Kernel:
     if callable(kernel) and not isinstance(kernel, type):
         return Callable(kernel)
     return look_up(kernel, Kernel, Kernel.registry)
+
+
+def _instance(kernel: Any) -> Kernel:
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"{kernel!r} has no parameters of its own.")
+    return kernel
+
+
+# A kernel that is an instance; for a named kernel the estimator itself has the parameters.
+KERNEL_INSTANCE = {"kernel": Family(_instance, Kernel.parameters, Kernel.replace)}

@@ -14,6 +14,8 @@ from ..kernels import Kernel, Rows, blank
 
 Array = np.ndarray
 
+CURE = "use fewer rows, an approximation of the kernel, or a larger memory limit"
+
 
 class KernelMatrix:
     """The n × n matrix K of a kernel between training rows, as solvers see it.
@@ -86,6 +88,13 @@ class KernelMatrix:
         if self._whole is None and self._bytes(self.n, self.n) <= self.memory_limit:
             self._whole = self._rows.gram()
         return self._whole
+
+    def required(self, cure: str = CURE) -> Array:
+        """The same, or a MemoryError with a cure if it does not fit the memory limit."""
+        self._check_memory(self.n, self.n, cure)
+        K = self.whole()
+        assert K is not None
+        return K
 
     def room(self, most: int) -> Array:
         """Memory for a `part` of up to `most` rows, or for as many as the limit allows."""
@@ -180,11 +189,10 @@ class KernelMatrix:
     def _bytes(self, rows: int, columns: int) -> float:
         return float(rows) * columns * self.dtype.itemsize
 
-    def _check_memory(self, rows: int, columns: int) -> None:
+    def _check_memory(self, rows: int, columns: int, cure: str = CURE) -> None:
         needed = self._bytes(rows, columns)
         if needed > self.memory_limit:
             raise MemoryError(
                 f"{rows:,} × {columns:,} kernel values take {needed / GIGABYTE:.2g} GB, and the "
-                f"limit is {self.memory_limit / GIGABYTE:.2g} GB; use fewer rows, an approximation "
-                "of the kernel, or a larger memory limit."
+                f"limit is {self.memory_limit / GIGABYTE:.2g} GB; {cure}."
             )

@@ -30,7 +30,6 @@ from ..._ground.design import Design
 from ..._ground.distinct_rows import DistinctRows
 from ..._ground.interrupt import check
 from ..._ground.lapack import call_lapack, potrf
-from ..._ground.memory import GIGABYTE
 from ..._ground.stored import all_finite
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training
@@ -41,6 +40,11 @@ from ...unseen import Distinct, left_together
 
 Array = np.ndarray
 
+# What to do where K does not fit the memory.
+WITHOUT_GRAM = (
+    'use fewer rows, or RiskRegressor(kernel=…, approximation="auto") (for classes, '
+    "KernelLogisticRegression), which uses only some columns of the matrix"
+)
 # Up to so many rows K is kept in float64: its factor takes a fifth of a second.
 SMALL = 2000
 # Steps of conjugate gradients with a float32 factor before float64 takes over.
@@ -114,7 +118,7 @@ class KernelSquares:
 
     def new_gram(self, dtype: Any = np.float64) -> Array:
         """K in that precision, an array of the caller's; MemoryError where it does not fit."""
-        K = whole_gram(self.matrix(dtype))
+        K = self.matrix(dtype).required(WITHOUT_GRAM)
         # LAPACK prints, and does not end well, where a number is not finite; single precision is
         # only ever tried.
         if dtype == np.float64 and not all_finite(K):
@@ -396,20 +400,6 @@ class Single:
                 return lapack.spotrs(upper, right, lower=0)[0] * size
             halves = [blas.strsv(upper, column, lower=0, trans=1) for column in right.T]
             return np.column_stack([blas.strsv(upper, half, lower=0) for half in halves]) * size
-
-
-def whole_gram(matrix: KernelMatrix) -> Array:
-    """All of K, or an error that says what does without it."""
-    K = matrix.whole()
-    if K is None:
-        needed = matrix.n**2 * matrix.dtype.itemsize / GIGABYTE
-        raise MemoryError(
-            f"{matrix.n:,} × {matrix.n:,} kernel values take {needed:.2g} GB, and the limit is "
-            f"{matrix.memory_limit / GIGABYTE:.2g} GB; use fewer rows, or RiskRegressor(kernel=…, "
-            'approximation="auto") (for classes, KernelLogisticRegression), which uses only some '
-            "columns of the matrix."
-        )
-    return K
 
 
 def _is_trusted(kernel: Any) -> bool:

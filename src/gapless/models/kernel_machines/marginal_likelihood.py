@@ -31,7 +31,7 @@ from ..._ground.threads import single_blas
 from ...kernels import Callable, Constant, Kernel, Product, Scaled, Sum, White
 from ...problem import KernelMatrix
 from ...solvers import Trace
-from .least_squares import whole_gram
+from .least_squares import WITHOUT_GRAM
 
 Array = np.ndarray
 
@@ -88,7 +88,7 @@ class Parametrised:
 
     def gram(self, X: Any) -> Array:
         """Values between all rows, noise included: a new float64 array."""
-        return whole_gram(KernelMatrix(self.kernel, X))
+        return KernelMatrix(self.kernel, X).required(WITHOUT_GRAM)
 
     def between(self, X: Any, Z: Any) -> Array:
         """Values between rows and others, float64."""

@@ -302,10 +302,9 @@ class Candidates:
     def _gram(self, gamma: float | None) -> Array:
         """The kernel matrix of this γ."""
         kernel = self.kernel if gamma is None else self.kernel.replace(gamma=gamma)
-        gram = KernelMatrix(kernel, self.X, dtype=np.float32).whole()
-        if gram is None:
-            raise MemoryError("the kernel matrix of the rows searched does not fit in memory.")
-        return gram
+        return KernelMatrix(kernel, self.X, dtype=np.float32).required(
+            "set the parameters, which takes no search"
+        )
 
     def _of_numbers(self, held: Array) -> Array:
         """Each row's part of R², whose mean it is."""
