@@ -6,7 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gapless.data import CODES, describe_columns, find_drift, profile_table, table_of
+from gapless.data import (
+    CODES,
+    describe_columns,
+    find_drift,
+    profile_table,
+    read_table,
+    table_of,
+)
 from gapless.data.drift import SAMPLED, EvenSample, Tally, judge_tally
 
 N = 600
@@ -193,3 +200,17 @@ def test_chance_is_not_called_drift_in_columns_of_many_rare_levels():
 
     findings = [find_drift(profile_of(long_tailed()), long_tailed()) for _ in range(60)]
     assert not any(each.severity == "warning" for found in findings for each in found)
+
+
+@pytest.mark.parametrize(("train", "new", "mark"), [(".", ",", "comma"), (",", ".", "point")])
+def test_numbers_with_another_decimal_mark_come_with_advice(train, new, mark):
+    numbers = [f"{k}.{k % 9 + 1}" for k in range(40)]
+    lines = ["x;y", *(f"{number};{k}" for k, number in enumerate(numbers))]
+    before = read_table("\n".join(lines).replace(".", train).encode())
+    profile = profile_table(before, describe_columns(before, "y"))
+    raw = pl.DataFrame({"x": [n.replace(".", new) for n in numbers], "y": range(40)})
+    details = " ".join(
+        finding.detail for finding in find_drift(profile, raw) if finding.code == "S307"
+    )
+    assert f"if they have a decimal {mark}, read the table with decimal={new!r}" in details
+    assert "read the table" not in str(find_drift(profile, raw.with_columns(x=pl.lit("soon"))))

@@ -17,7 +17,7 @@ from scipy import special, stats
 from .._ground.percent import percent
 from .columns import Column
 from .findings import Finding, counted, found, listed
-from .forms import MISSING
+from .forms import MISSING, advice_on_decimals
 from .numbers import MISSING_AMONG_NUMBERS
 from .profile import (
     ColumnProfile,
@@ -151,8 +151,8 @@ def _unreadable(new: ColumnTally) -> Iterator[Finding]:
             "S307",
             "warning" if new.unread > RARE * new.rows else "note",
             f"{counted(new.unread, 'value')} of column {column.name!r} "
-            f"({listed(sorted(new.unread_texts), 3)}) cannot be read as a {column.given_as}; "
-            "treated as missing.",
+            f"({listed(sorted(new.unread_texts), 3)}) cannot be read as a {kind_of(column)}; "
+            f"treated as missing{advice_on_decimals(new.unread_texts, column.form)}.",
             (column.name,),
         )
 
@@ -305,7 +305,6 @@ def _chance_of_shares(before: Array, now: Array) -> float:
 
 # ---- tallies -------------------------------------------------------------------------------------
 
-Array = np.ndarray
 
 # So many values that could not be read, and new levels, are remembered by name.
 MOST_NAMES = 1000

@@ -5,6 +5,7 @@ A form is found once from all texts of a column, and `read` reads new rows by it
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -113,6 +114,19 @@ def read(texts: pl.Series, form: Form) -> pl.Series:
     if form.kind == "boolean":
         return _truths(clean)
     return clean.set(clean.is_in(MISSING).fill_null(False), None)
+
+
+def advice_on_decimals(texts: Iterable[str], form: Form | None) -> str:
+    """What to do about texts that a form cannot read and another decimal mark makes numbers."""
+    if form is None or form.kind != "number" or form.decimal == ":":
+        return ""
+    mark, name = (".", "point") if form.decimal == "," else (",", "comma")
+    series = pl.Series(list(texts), dtype=pl.String)
+    if read_numbers(series, mark, form.unit).null_count():
+        return ""
+    return (
+        f"; if they have a decimal {name}, read the table with decimal={mark!r} (--decimal {mark})"
+    )
 
 
 def form_by_type(dtype: str, texts: pl.Series) -> Form:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from .columns import check_name
-from .findings import TableError
+from .findings import TableError, counted
 from .headers import totals_row
 from .tables import Table
 
@@ -101,7 +101,8 @@ def read_target(
 
 def _check_target(present: pl.Series, name: str, rows: int) -> None:
     if not len(present):
-        raise TableError(f"the target {name!r} is missing in all {rows:,} rows.")
+        where = f"all {counted(rows, 'row')}" if rows else "all rows that were read"
+        raise TableError(f"the target {name!r} is missing in {where}.")
     if present.dtype.is_temporal():
         raise TableError(
             f"the target {name!r} contains dates; turn it into a number, such as days until then."
