@@ -1,5 +1,5 @@
-// Views of memory that somebody else owns: dense matrices, compressed sparse matrices, and the one
-// concept the coordinate-wise solvers are written for, access to a column.
+// Views of memory owned by the caller: dense matrices, compressed sparse matrices, and the one
+// concept that the coordinate-wise solvers need, access to a column.
 #pragma once
 
 #include <concepts>
@@ -79,7 +79,7 @@ public:
     void axpy(Index j, double scale, double* out) const {
         sparse_axpy(scale, x_.value + x_.start[j], x_.index + x_.start[j], out, count(j));
     }
-    // Ask for the column's memory ahead of its use, when columns are visited in random order.
+    // Prefetch the column's memory, when columns are visited in random order.
     void prefetch(Index j) const {
         __builtin_prefetch(x_.index + x_.start[j]);
         __builtin_prefetch(x_.value + x_.start[j]);

@@ -123,7 +123,7 @@ struct Hashed {
     }
 };
 
-// Label the rows of one hash from `first_label` on; returns how many classes they make.
+// Label the rows of one hash from `first_label` on; returns the number of classes.
 template <class Matrix>
 Index label_run(const Rows<Matrix>& rows, const Hashed* begin, const Hashed* end, Index first_label,
                 std::int64_t* labels, Checkpoint& checkpoint) {

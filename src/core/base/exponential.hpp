@@ -21,10 +21,10 @@ GAPLESS_BODY T taylor(T r) {
         return taylor<k + 1, degree>(r) * r + term;
 }
 
-// eˣ for x ≤ 0, and 0 where that is below the normal numbers. With x = k log 2 + r, |r| ≤ ½ log 2,
-// k is rounded by adding a number whose last bit counts ones, eʳ is a Taylor polynomial whose
-// remainder is below the rounding, and 2ᵏ is put together from its bits. No table and no branch, so
-// that loops over it are vectorised.
+// eˣ for x ≤ 0, and 0 if that is below the normal numbers. With x = k log 2 + r, |r| ≤ ½ log 2, k
+// is rounded by adding a number whose last bit counts ones, eʳ is a Taylor polynomial whose
+// remainder is below rounding, and 2ᵏ is assembled from its bits. No table and no branch, so that
+// loops over it vectorise.
 template <class T>
 GAPLESS_BODY T exp_of(T x) {
     constexpr bool single = std::is_same_v<T, float>;
@@ -32,7 +32,7 @@ GAPLESS_BODY T exp_of(T x) {
     constexpr int mantissa = single ? 23 : 52, degree = single ? 7 : 13;
     constexpr Bits bias = single ? 127 : 1023;
     constexpr T ones = single ? 0x1.8p23 : 0x1.8p52, lowest = single ? -87 : -708;
-    // log 2 in two parts, of which the first times k is exact.
+    // log 2 in two parts; the first times k is exact.
     constexpr T log_2 = single ? 0x1.62e4p-1 : 0x1.62e42fefa3800p-1;
     constexpr T log_2_rest = single ? 0x1.7f7d1cp-20 : 0x1.ef35793c76730p-45;
     const T rounded = x * static_cast<T>(0x1.71547652b82fep0) + ones, k = rounded - ones;

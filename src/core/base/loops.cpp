@@ -37,7 +37,7 @@ GAPLESS_BODY double square_sum_loop(const X* x, const double* weights, Index n) 
 
 enum class Centering { none, by_row, by_column };
 
-// What is done to an entry of a block before it is multiplied.
+// The operation on an entry of a block before it is multiplied.
 template <Centering centering, Entry entry, class V>
 GAPLESS_BODY V prepared(V x, V row_center, const V* column_center, Index j) {
     if constexpr (centering == Centering::by_row) x -= row_center;
@@ -46,8 +46,8 @@ GAPLESS_BODY V prepared(V x, V row_center, const V* column_center, Index j) {
 }
 
 // The loops over a block take four rows at a time, so that the vector is read a quarter as often.
-// The four lie a quarter of the block apart: one core fetches several streams from memory about
-// twice as fast as a single one (27 against 14 GB/s where this was measured).
+// The four are a quarter of the block apart: one core reads several streams about twice as fast as
+// a single one (27 against 14 GB/s where this was measured).
 
 template <Centering centering, Entry entry, class X, class V>
 GAPLESS_BODY void times_loop(const Block<X, V>& b, const V* v, V* out) {
@@ -185,7 +185,7 @@ GAPLESS_BODY void add_transposed_body(const Block<X, V>& b, Entry entry, const V
         transposed_centered<Entry::value>(b, v, out);
 }
 
-// The outputs k … k + width − 1 of one line, held in registers while its entries go by.
+// The outputs k … k + width − 1 of one line, held in registers during the loop over its entries.
 template <int width, class X, class V>
 GAPLESS_BODY void line_times(const X* value, const std::int32_t* index, Index count, const V* w,
                              Index outputs, V* z) {

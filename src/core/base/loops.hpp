@@ -23,7 +23,7 @@ double square_sum(const double* x, const double* weights, Index n);
 double square_sum(const float* x, const double* weights, Index n);
 
 // A block of a matrix. `stride` is the distance between its rows in memory; a centre, one number
-// per row or one per column (at most one of them not null), is subtracted while the block is read.
+// per row or one per column (at most one of them non-null), is subtracted while the block is read.
 template <class X, class V>
 struct Block {
     const X* x;
@@ -45,8 +45,8 @@ void add_transposed(const Block<double, double>& block, Entry entry, const doubl
 void add_transposed(const Block<float, double>& block, Entry entry, const double* v, double* out);
 void add_transposed(const Block<float, float>& block, Entry entry, const float* v, float* out);
 
-// out = the block, centred and then multiplied by one number per row and one per column (where they
-// are not null), row after row without gaps.
+// out = the block, centred and then multiplied by one number per row and one per column (if
+// non-null), row after row without gaps.
 void copy(const Block<double, double>& block, const double* row_scale, const double* column_scale,
           double* out);
 void copy(const Block<float, double>& block, const double* row_scale, const double* column_scale,

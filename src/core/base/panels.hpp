@@ -1,6 +1,6 @@
-// Gram matrices of few columns by tiles of registers: the rows of a piece are packed, centred and
-// scaled, into panels of some columns, and the panels are multiplied two by two. BLAS would copy
-// its operands once more, and takes a third longer for 50 columns.
+// Gram matrices of few columns by register tiles: the rows of a piece are packed, centred and
+// scaled, into panels of some columns, and the panels are multiplied in pairs. BLAS would copy its
+// operands once more, and takes a third longer for 50 columns.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace gapless {
 
-// Written for vectors of 32 bytes, sixteen of which are registers. Elsewhere BLAS has ways of its
-// own that were not compared.
+// Written for vectors of 32 bytes, sixteen of which are registers. Elsewhere BLAS has kernels of
+// its own that were not compared.
 constexpr bool has_panels = vector_bytes == 32;
 
-// The rows that are packed: entry (i, j) is (x[row · stride + j] − centerⱼ) · scaleᵢ, where row is
-// indexᵢ, or i without an index.
+// The rows to pack: entry (i, j) is (x[row · stride + j] − centerⱼ) · scaleᵢ, where row is indexᵢ,
+// or i without an index.
 template <class X, class V>
 struct PackedRows {
     const X* x;
@@ -25,7 +25,7 @@ struct PackedRows {
     const V* scale;
 };
 
-// The columns 0 … columns − 1 in panels of so many vectors.
+// The columns 0 … columns − 1 in panels of `vectors` vectors.
 template <int vectors, class X, class V>
 class Panels {
 public:
@@ -40,7 +40,8 @@ public:
     // The order of the matrix of sums, which has a place for every column of every panel.
     Index side() const { return count_ * width; }
 
-    // The last panel begins so that it is full: some of its columns are in the one before, too.
+    // The last panel starts early enough to be full: some of its columns are also in the one
+    // before.
     Index place(Index column) const {
         const Index p = column / width;
         return p * width + column - first(p);

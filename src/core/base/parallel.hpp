@@ -1,7 +1,7 @@
 // Threads for one call: fixed tasks that any number of threads share, so that results have the same
 // bits for every thread count; a caller that needs sums adds the tasks' results in order. Threads
-// are started for one call, hence nothing is left behind for a fork to break, and a call waits for
-// tasks, never for threads: on a busy machine one of them may begin when all is done.
+// are started for one call, so nothing is left behind for a fork to break, and a call waits for
+// tasks, never for threads: on a busy machine one of them may only begin when all is done.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 
 namespace gapless {
 
-// Asked by the calling thread about every ten milliseconds; true means: stop now. May be empty.
+// Called by the calling thread about every ten milliseconds; true means: stop now. May be empty.
 using Poll = std::function<bool()>;
 
-// Thrown out of a computation whose poll said stop. What was computed so far is incomplete.
+// Thrown out of a computation that was told to stop. Its results are incomplete.
 struct Stopped : std::exception {
     const char* what() const noexcept override { return "stopped"; }
 };
@@ -58,12 +58,12 @@ private:
     Clock::time_point next_ = Clock::now() + period;
 };
 
-// Begin something on a thread of its own, which nobody waits for.
+// Start work on a detached thread.
 inline void start_thread(std::function<void()> work) { std::thread(std::move(work)).detach(); }
 
 namespace detail {
 
-// Start so many threads, or as many as the system gives; those share the tasks.
+// Start `count` threads, or as many as the system provides; those share the tasks.
 template <class Start, class Work>
 int start_threads(int count, Start& start, const Work& work) {
     int started = 0;
@@ -74,9 +74,8 @@ int start_threads(int count, Start& start, const Work& work) {
     return started;
 }
 
-// What the threads of one parallel_for share, for as long as the last of them lives. The task lives
-// as long as the call: it is touched only by who has a ticket for it, and the call ends when all
-// tickets are used.
+// What the threads of one parallel_for share, as long as the last of them lives. The task lives as
+// long as the call: only holders of a ticket touch it, and the call ends when all tickets are used.
 template <class Task>
 class Crew {
 public:
@@ -94,7 +93,7 @@ private:
     void take_tasks(const Poll* poll) {
         Checkpoint checkpoint(poll, &stopped_);
         for (Index i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) {
-            // After a stop the other tickets are used up.
+            // After a stop the remaining tickets are used up.
             if (!stopped_.load(std::memory_order_relaxed)) do_task(i, checkpoint);
             if (used_.fetch_add(1, std::memory_order_acq_rel) + 1 == tasks_) {
                 std::lock_guard lock(mutex_);
@@ -115,7 +114,7 @@ private:
         }
     }
 
-    // The first error is the one the caller sees; the others follow from it.
+    // The caller sees the first error; the others follow from it.
     void fail(std::exception_ptr error) {
         std::lock_guard lock(mutex_);
         if (!error_) error_ = error;
@@ -163,8 +162,7 @@ void parallel_for(Index tasks, int threads, const Poll& poll, Task&& task,
     crew->run();
 }
 
-// How many threads are worth starting: below this many operations one is faster than waking a
-// second.
+// How many threads are worth starting: with fewer operations, one is faster than waking a second.
 inline int useful_threads(double operations, int threads) {
     constexpr double per_thread = 1e5;
     return static_cast<int>(std::clamp(operations / per_thread, 1.0, static_cast<double>(threads)));

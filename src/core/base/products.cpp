@@ -1,6 +1,6 @@
-// Products with a dense matrix. All are written for one picture: an `outer` side that the result
-// keeps and an `inner` side that is summed away. The inner side is cut into a few lanes that are
-// added in order at the end, the outer side into blocks; a task is one lane of one block.
+// Products with a dense matrix. All follow one scheme: an `outer` side that the result keeps and an
+// `inner` side that is summed over. The inner side is cut into a few lanes that are added in order
+// at the end, the outer side into blocks; a task is one lane of one block.
 #include "base/products.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace gapless {
 namespace {
 
-// A dense matrix seen as outer × inner, and what is done to its entries while they are read.
+// A dense matrix seen as outer × inner, and the operations on its entries while they are read.
 template <class X, class V>
 struct Source {
     const X* data;
@@ -39,8 +39,7 @@ struct Source {
                 inner_is_rows ? of_outer : of_inner};
     }
 
-    // The block as a BLAS operand outer × inner: the data itself if it is right as it is, or a
-    // copy.
+    // The block as a BLAS operand outer × inner: the data itself if it needs no change, or a copy.
     Operand<V> load(Range outer, Range inner, V* buffer) const {
         auto transpose = inner_is_rows ? Transpose::no : Transpose::yes;
         Block<X, V> b = block(outer, inner);
@@ -89,8 +88,8 @@ constexpr Index task_entries = Index(1) << 18;  // some 100 µs of reading memor
 
 Plan plan_product(Index outer, Index inner, Index outputs, bool inner_is_rows) {
     constexpr Index max_lanes = 32;
-    constexpr Index lanes_size = Index(1) << 23;  // what all lanes together may keep
-    constexpr Index cached = Index(1) << 16;      // what the outputs of a block may take
+    constexpr Index lanes_size = Index(1) << 23;  // memory of all lanes together
+    constexpr Index cached = Index(1) << 16;      // memory for the outputs of a block
     Plan plan;
     plan.block = inner_is_rows
                      ? std::clamp<Index>(cached / outputs, 64, 2048)
@@ -126,7 +125,7 @@ struct Pieces {
 
     Pieces(Range outer_range, Range inner_range, bool inner_is_rows, Index outputs) {
         // Up to 10⁶ multiplications OpenBLAS does not repack its operands, which for few outputs
-        // costs more than the product itself; a piece that would get too thin is better packed.
+        // costs more than the product itself; a piece that would become too thin is better packed.
         constexpr Index unpacked = 1000000, thin = 16, packed = 256;
         constexpr Index buffer = Index(1) << 16;  // entries
         Index length =
@@ -148,8 +147,8 @@ void multiply_matrix(const Source<X, V>& a, Range outer, Range inner, const V* v
     }
     Pieces pieces(outer, inner, a.inner_is_rows, outputs);
     auto buffer = uninitialized<V>(pieces.outer * pieces.inner);
-    // The long contiguous side should be the first of the result: where it is the outer one, the
-    // result is made by columns and turned at the end.
+    // The long contiguous side should be the first of the result: if it is the outer one, the
+    // result is computed by columns and transposed at the end.
     auto turned = uninitialized<V>(a.inner_is_rows ? pieces.outer * outputs : 0);
     for (Index o = outer.begin; o < outer.end; o += pieces.outer) {
         Range rows{o, std::min(o + pieces.outer, outer.end)};
@@ -202,7 +201,7 @@ void product(const Source<X, V>& a, Index outer, Index inner, Entry entry, const
     }
 }
 
-// The centre of the chosen columns in the type of the sums, made only if it differs.
+// The centre of the chosen columns in the type of the sums, converted only if that differs.
 template <class V>
 class Center {
 public:
@@ -287,7 +286,7 @@ void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
     }
 }
 
-// The same by panels of so many vectors, for data in the order of its inner side.
+// The same by panels of `vectors` vectors, for data in the order of its inner side.
 template <int vectors, class X, class V>
 void gram_by_panels(const Source<X, V>& a, Index outer, Index inner, V* out,
                     const Context& context) {
@@ -318,7 +317,7 @@ void gram_by_panels(const Source<X, V>& a, Index outer, Index inner, V* out,
         }
 }
 
-// Whether panels are the fastest way; with more columns BLAS makes better use of the caches.
+// Whether panels are fastest; with more columns BLAS makes better use of the caches.
 template <class X, class V>
 bool suits_panels(const Source<X, V>& a, Index outer) {
     constexpr Index fewest = 2 * lanes_of<V>, most = 96;

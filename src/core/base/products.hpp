@@ -1,5 +1,5 @@
 // Products with the data matrix X (n samples × d features): X W, Xᵀ R, Xᵀ D X, X Xᵀ, and sums of
-// squares, with X − 1 centerᵀ in place of X where a centre is given.
+// squares, with X − 1 centerᵀ in place of X if a centre is given.
 //
 // Sums have the type V of the vectors: float data with double vectors is converted block by block.
 // A dense X is centred entry by entry, before anything is multiplied, so that a large mean costs no
@@ -79,11 +79,11 @@ template <class X, class V>
 void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Context& context);
 
 // g (d) = Xᵀ r from the rows of a sparse X; those with rᵢ = 0 are not read. On one thread, since it
-// is meant for an r with few other entries: `times` of the columns is faster when there are many.
+// is meant for an r with few nonzero entries: otherwise `times` of the columns is faster.
 template <class X, class V>
 void transposed_times(const Compressed<X>& rows, const V* r, V* g, const Context& context);
 
-// The sums of squares for a sparse X; of the columns, Σ weights (or n) is the caller's to give.
+// The sums of squares for a sparse X; for columns the caller supplies Σ weights (or n).
 template <class X>
 void column_square_sums(const Compressed<X>& columns, const double* center, const double* weights,
                         double total_weight, double* out, const Context& context);
@@ -92,7 +92,7 @@ template <class X>
 void row_square_sums(const Compressed<X>& rows, const double* center, const double* weights,
                      double* out, const Context& context);
 
-// out (d × d) = Xᵀ D X of a sparse X that is given by its columns and by its rows, uncentred.
+// out (d × d) = Xᵀ D X of a sparse X given by its columns and by its rows, uncentred.
 template <class X>
 void gram(const Compressed<X>& columns, const Compressed<X>& rows, const double* weights,
           double* out, const Context& context);

@@ -129,7 +129,7 @@ void gram_by_rows(const Compressed<X>& rows, const double* weights, double* out,
         double count = double(rows.start[i + 1] - rows.start[i]);
         if (!weights || weights[i] != 0) operations += 0.5 * count * count;
     }
-    // A lane must be worth its clearing and adding, and all together not too much memory.
+    // A lane must be worth its clearing and adding, and all together must not take too much memory.
     Index max_lanes = std::clamp<Index>(lanes_size / std::max<Index>(size, 1), 4, 16);
     Index lanes = std::clamp<Index>(static_cast<Index>(operations / (4.0 * double(size) + 1e4)), 1,
                                     max_lanes);

@@ -11,7 +11,7 @@ namespace gapless {
 
 namespace detail {
 
-// What the threads of a team share, for as long as the last of them lives.
+// What the threads of a team share, as long as the last of them lives.
 class TeamWork {
 public:
     // Call call(task, i) for i = 0 … tasks−1, in any order, together with the others.
@@ -25,8 +25,8 @@ public:
         done_.store(0, relaxed);
         announce(0);
         while (take_task()) continue;
-        // Whoever has the last task may have lost its processor: asleep, this thread leaves its
-        // own.
+        // The thread with the last task may have lost its processor: sleeping, this thread yields
+        // its own.
         int spins = 0;
         for (std::uint32_t done = 0; (done = done_.load(std::memory_order_acquire)) != tasks;)
             if (++spins > patience) done_.wait(done, std::memory_order_acquire);
@@ -48,8 +48,8 @@ public:
     }
 
 private:
-    // Steps follow each other within microseconds, which waking a sleeper takes by itself; with a
-    // fifth of this, boosting on an idle machine takes a third longer.
+    // Steps follow each other within microseconds, as long as it takes to wake a sleeping thread;
+    // with a fifth of this, boosting on an idle machine takes a third longer.
     static constexpr int patience = 100000;
     static constexpr std::uint64_t no_task = 0xffffffff;
 
@@ -61,7 +61,7 @@ private:
     }
 
     // What a task needs is read before its ticket is taken: a ticket that is still valid then
-    // proves that the step is not over, and that nothing of it has changed.
+    // proves that the step is not over and nothing of it has changed.
     bool take_task() {
         std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
         while (true) {
@@ -88,9 +88,9 @@ private:
 
 }  // namespace detail
 
-// Up to `threads` threads, the caller being one of them; the others leave when the team ends. A
-// step is over when its tasks are done: nobody waits for a thread that the system has put to sleep,
-// or has not let begin, neither in a step nor at the end.
+// Up to `threads` threads, including the caller; the others leave when the team ends. A step is
+// over when its tasks are done: nothing waits for a thread that the system has put to sleep or not
+// yet started, neither in a step nor at the end.
 class Team {
 public:
     template <class Start = void (*)(std::function<void()>)>

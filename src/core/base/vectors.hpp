@@ -1,5 +1,5 @@
-// Vectors as wide as those of the instruction set that a file is compiled for. What is written with
-// wider ones, in the hope that the compiler splits them, falls apart into scalars.
+// Vectors as wide as those of the instruction set that a file is compiled for. Wider ones, which
+// the compiler should split, fall apart into scalars.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ GAPLESS_BODY Vector<T> load(const T* x) {
     return v;
 }
 
-// Lane by lane the smaller of two vectors. Comparisons go into a selection one by one: their
-// combinations by & and | are taken apart into scalars.
+// Lane by lane the smaller of two vectors. Comparisons are used one at a time in a selection: the
+// compiler takes combinations by & and | apart into scalars.
 template <class V>
 GAPLESS_BODY V smaller(const V& x, const V& y) {
     return y < x ? y : x;

@@ -1,4 +1,4 @@
-// The Python face of machines with one hinge for all classes.
+// Python bindings of machines with one hinge for all classes.
 #include "kernels/all_in_one.hpp"
 
 #include "bindings/bindings.hpp"
@@ -6,8 +6,8 @@
 namespace gapless {
 namespace {
 
-// θ (n × K), products (K × n) and b are moved in place, from where they are; (violation, sum,
-// sweeps, accuracy, rho) as in ClassProgress and ClassIterate.
+// θ (n × K), products (K × n) and b are updated in place; (violation, sum, sweeps, accuracy, rho)
+// as in ClassProgress and ClassIterate.
 template <class T>
 std::tuple<double, double, Index, double, double> class_descent(
     const MatrixIn<T>& gram, const MatrixIn<double>& linear, const MatrixIn<double>& lower,

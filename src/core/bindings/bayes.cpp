@@ -1,4 +1,4 @@
-// The Python face of the passes of Gaussian Bayes.
+// Python bindings of the passes of Gaussian Bayes.
 #include "bindings/bindings.hpp"
 #include "linear/class_moments.hpp"
 

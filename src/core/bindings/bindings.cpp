@@ -1,4 +1,4 @@
-// The Python face of the core: one function per entry. What all of them share is in bindings.hpp;
+// Python bindings of the core: one function per entry. What all of them share is in bindings.hpp;
 // the other files of this folder hold the entries of one part each.
 #include "bindings/bindings.hpp"
 
@@ -73,8 +73,8 @@ const Blas& scipy_blas() {
 
 void define_all(nb::module_& m) {
     m.doc() = "The compiled loops of gapless: arrays in, arrays out.";
-    // Types say that they come from the package, whose level is not theirs: what is pickled on one
-    // processor can be read on another.
+    // Types name the package as their module, not the level: what is pickled on one processor can
+    // be read on another.
     const nb::object name = m.attr("__name__");
     m.attr("__name__") = "gapless._ground.core";
     define_equal_rows<float>(m);

@@ -1,8 +1,8 @@
 // What all files of the bindings share: the types of their arguments, the checks of shapes, and how
 // a call runs without the GIL.
 //
-// Every bound function checks shapes and dtypes, lets go of the GIL, calls, and returns; results
-// are written into arrays that the caller allocates. Each ends with `threads` and `deadline` (in
+// Every bound function checks shapes and dtypes, releases the GIL, calls, and returns; results are
+// written into arrays that the caller allocates. Each ends with `threads` and `deadline` (in
 // seconds of time.monotonic(), inf for none). It raises KeyboardInterrupt on Ctrl-C and
 // gapless._ground.interrupt.TimeLimit when the deadline has passed; its results are then
 // incomplete.
@@ -120,8 +120,8 @@ inline auto maybe(const char* name) { return nb::arg(name).noconvert().none(); }
 
 // ---- running ----
 
-// SciPy's BLAS, found when it is first asked for, with the GIL: losses use the core, too, and need
-// NumPy alone.
+// SciPy's BLAS, looked up on first use, with the GIL: losses also use the core, and need NumPy
+// alone.
 const Blas& scipy_blas();
 
 // Call work(context) without the GIL, and turn a stop into the right Python exception.
@@ -132,7 +132,7 @@ void run(int threads, double deadline, Work&& work) {
     bool is_limited = std::isfinite(deadline), is_late = false;
     Clock::time_point end;
     if (is_limited) {
-        // Python's clock need not be ours, so only the difference crosses over.
+        // Python's clock need not be ours, so only the difference is passed on.
         double now = nb::cast<double>(nb::module_::import_("time").attr("monotonic")());
         double left = std::clamp(deadline - now, 0.0, 1e9);
         end = Clock::now() +

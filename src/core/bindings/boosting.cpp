@@ -1,4 +1,4 @@
-// The Python face of trees for gradient boosting.
+// Python bindings of trees for gradient boosting.
 #include "bindings/bindings.hpp"
 #include "boosting/trees.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 template <class T>
 using MaybeMatrix = std::optional<MatrixIn<T>>;
 
-// The binned rows and what is known of their columns.
+// The binned rows and the description of their columns.
 struct BinnedRows {
     Bins bins;
     std::vector<BinnedColumn> columns;

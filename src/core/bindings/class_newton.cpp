@@ -1,4 +1,4 @@
-// The Python face of Newton's method for classes.
+// Python bindings of Newton's method for classes.
 #include "linear/class_newton.hpp"
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace gapless {
 namespace {
 
-// The method together with the arrays that it reads, which live as long as it does.
+// The method together with the arrays it reads, which live as long as it does.
 class BoundClassNewton {
 public:
     BoundClassNewton(DenseIn<double> x, VectorIn<std::int64_t> y, VectorIn<double> weights,

@@ -1,4 +1,4 @@
-// The Python face of coordinate descent, on quadratics and in boxes, and of the lasso's active
+// Python bindings of coordinate descent, on quadratics and in boxes, and of the lasso's active
 // sets.
 #include "bindings/bindings.hpp"
 #include "linear/box_qp.hpp"
@@ -169,12 +169,12 @@ std::pair<Index, bool> gram_lasso_solve(GramLasso& lasso, const VectorIn<double>
 // (linear, quadratic, lower, upper), one entry per row of X.
 using BoxIn = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
 
-// One problem: inverse; box and absolute; theta and w, which are moved in place; b, sigma,
+// One problem: inverse; box and absolute; theta and w, which are updated in place; b, sigma,
 // threshold; gap, epochs, seed, visits.
 using BoxTask = std::tuple<VectorIn<double>, BoxIn, double, VectorOut<double>, VectorOut<double>,
                            double, double, double, double, Index, std::uint64_t, std::uint64_t>;
 
-// What became of it: the estimated gap, the number of epochs, and b, sigma and threshold.
+// The result: the estimated gap, the number of epochs, and b, sigma and threshold.
 using BoxResult = std::tuple<double, Index, double, double, double>;
 
 template <class Samples>

@@ -1,4 +1,4 @@
-// The Python face of kernels and of the machines that are quadratics in a box with fixed sums.
+// Python bindings of kernels and of the machines that are quadratics in a box with fixed sums.
 #include "bindings/bindings.hpp"
 #include "kernels/kernel_blocks.hpp"
 #include "kernels/small_sums.hpp"
@@ -76,7 +76,7 @@ void dense_kernel_times(const KernelForm& form, const MatrixIn<T>& X, const Vect
     });
 }
 
-// Each product: positions of rows, their coefficients, and where it goes.
+// Each product: positions of rows, their coefficients, and the output.
 using ProductTask = std::tuple<VectorIn<std::int64_t>, VectorIn<double>, VectorOut<double>>;
 
 template <class T>
@@ -131,12 +131,12 @@ void kernel_of_products(const KernelForm& form, const VectorIn<T>& row_squares,
 // ---- quadratics in a box with fixed sums ----
 
 // One problem: rows, diagonal, linear, absolute, lower, upper, group; theta and gradient, which are
-// moved in place; tol and steps.
+// updated in place; tol and steps.
 using SumTask = std::tuple<Maybe<std::int64_t>, VectorIn<double>, VectorIn<double>, Maybe<double>,
                            VectorIn<double>, VectorIn<double>, Maybe<std::int64_t>,
                            VectorOut<double>, VectorOut<double>, double, Index>;
 
-// What became of it: the violation, the number of steps, why it ended.
+// The result: the violation, the number of steps, why it ended.
 using SumResult = std::tuple<double, Index, int>;
 
 SumProblem sum_problem(const SumTask& task, Index rows) {
@@ -166,7 +166,7 @@ SumProblem sum_problem(const SumTask& task, Index rows) {
             gradient.data()};
 }
 
-// The slopes of each group of a problem, a line for each: rise, fall, free. One short pass.
+// The slopes of each group of a problem, one line each: rise, fall, free. One short pass.
 void sum_slopes(const VectorIn<double>& theta, const VectorIn<double>& gradient,
                 const Maybe<double>& absolute, const VectorIn<double>& lower,
                 const VectorIn<double>& upper, const Maybe<std::int64_t>& group,
@@ -189,8 +189,8 @@ void sum_slopes(const VectorIn<double>& theta, const VectorIn<double>& gradient,
     }
 }
 
-// Several problems on the same rows: a thread for each problem, or all threads for one after the
-// other when there are fewer problems than threads.
+// Several problems on the same rows: a thread for each problem, or all threads for one problem
+// after another if there are fewer problems than threads.
 template <class Rows>
 std::vector<SumResult> descend_each(const Rows& rows, Index columns,
                                     const std::vector<SumTask>& tasks, int threads,
@@ -258,8 +258,8 @@ void small_sum_descent(const MatrixIn<T>& gram, const std::vector<SumTask>& task
 }
 
 // Scores of rows by problems at their solution without them: the row of variable `variables[c]` by
-// problem `which[c]`. How many steps each took; tol and the most steps are those of the first task.
-// Rows of the kernel matrix that have the same number in `units` leave together.
+// problem `which[c]`. Returns how many steps each took; tol and the most steps are those of the
+// first task. Rows of the kernel matrix with the same number in `units` leave together.
 template <class T>
 std::vector<Index> sum_leave_out(const MatrixIn<T>& gram, const std::vector<SumTask>& tasks,
                                  const VectorIn<std::int64_t>& which,

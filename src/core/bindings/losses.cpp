@@ -1,4 +1,4 @@
-// The Python face of losses.
+// Python bindings of losses.
 #include "bindings/bindings.hpp"
 #include "linear/logistic.hpp"
 

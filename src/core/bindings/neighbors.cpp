@@ -1,4 +1,4 @@
-// The Python face of nearest neighbours.
+// Python bindings of nearest neighbours.
 #include <memory>
 
 #include "bindings/bindings.hpp"
@@ -9,7 +9,7 @@
 namespace gapless {
 namespace {
 
-// Labels of queries and rows, both or none; a query finds no row of its own label.
+// Labels of queries and rows, both or neither; a query finds no row of its own label.
 struct LabelsIn {
     const Maybe<std::int64_t>& of_query;
     const Maybe<std::int64_t>& of_row;
@@ -22,7 +22,7 @@ struct LabelsIn {
     }
 };
 
-// Rows within a distance of each query, until the caller has made room for them.
+// Rows within a distance of each query, until the caller has allocated room for them.
 class Found {
 public:
     explicit Found(std::vector<Within>& collectors) {
@@ -35,7 +35,7 @@ public:
         for (std::size_t i = 0; i < lists_.size(); ++i)
             counts.data()[i] = static_cast<Index>(lists_[i].size());
     }
-    // All lists, one after the other, each with the nearest row first.
+    // All lists, one after another, each with the nearest row first.
     void take(const VectorOut<double>& distances, const VectorOut<std::int64_t>& rows) const {
         Index total = 0;
         for (const auto& list : lists_) total += static_cast<Index>(list.size());
@@ -64,9 +64,9 @@ private:
 
 // ---- the two questions, asked of any search ----
 
-// distances and rows (queries × k); ∞ and −1 where there are fewer rows. `search` is called with
-// the collectors, the labels and the context; it returns how many rows were measured in full, which
-// is returned.
+// distances and rows (queries × k); ∞ and −1 if there are fewer rows. `search` is called with the
+// collectors, the labels and the context; it returns how many rows were measured in full, which is
+// returned.
 template <class Search>
 Index find_nearest(const Distance& distance, Index rows, Index columns, Index queries,
                    const LabelsIn& labels, const MatrixOut<double>& distances,
@@ -104,8 +104,8 @@ Found find_within(const Distance& distance, Index rows, Index columns, Index que
     std::vector<Within> collectors;
     collectors.reserve(queries);
     for (Index q = 0; q < queries; ++q) {
-        // Roots and powers that are rounded must not lose a row whose distance is the radius
-        // itself; those a little farther are taken out afterwards.
+        // Rounded roots and powers must not lose a row whose distance is exactly the radius; those
+        // slightly farther are removed afterwards.
         const double above = std::nextafter(radius.data()[q] * (1 + 1e-12), HUGE_VAL);
         collectors.emplace_back(reduced_form(distance, above, columns));
     }

@@ -1,5 +1,5 @@
-// A module that only says which level of the instruction set this processor has, so that the core
-// is loaded that was compiled for it, and none that it could not run.
+// A module that only reports which level of the instruction set this processor has, so that the
+// core compiled for it is loaded, and none that it cannot run.
 #include <Python.h>
 
 #if defined(__x86_64__)
@@ -7,8 +7,8 @@
 
 namespace {
 
-// The processor counts __builtin_cpu_supports knows of only if the operating system saves their
-// registers. It does not name those of a level that need no registers of their own.
+// __builtin_cpu_supports reports features only if the operating system saves their registers. It
+// has no names for those of a level that need no registers of their own.
 bool has(unsigned leaf, unsigned bit) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid(leaf, &a, &b, &c, &d) && (c >> bit & 1);

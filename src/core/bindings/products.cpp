@@ -1,4 +1,4 @@
-// The Python face of products with the data: X times vectors, their transposes, Gram matrices.
+// Python bindings of products with the data: X times vectors, their transposes, Gram matrices.
 #include "bindings/bindings.hpp"
 
 namespace gapless {

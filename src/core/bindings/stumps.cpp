@@ -1,4 +1,4 @@
-// The Python face of decision stumps.
+// Python bindings of decision stumps.
 #include "trees/stumps.hpp"
 
 #include <algorithm>

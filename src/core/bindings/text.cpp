@@ -1,4 +1,4 @@
-// The Python face of counting words.
+// Python bindings of counting words.
 #include "bindings/bindings.hpp"
 #include "text/words.hpp"
 

@@ -1,4 +1,4 @@
-// The Python face of packed trees: prediction, and what their leaves tell of their nodes.
+// Python bindings of packed trees: prediction, and node statistics derived from their leaves.
 #include <algorithm>
 #include <limits>
 
@@ -11,9 +11,9 @@ namespace {
 
 using Nodes = MatrixIn<std::uint32_t>;  // two words for each packed node
 
-// Nodes, where each tree begins, the table, the number of groups; then what is asked: features,
-// where the contents of each asked column begin, whether it has categories, contents, where each
-// set begins, words of sets, bits of a code.
+// Nodes, where each tree begins, the table, the number of groups; then the splits: features, where
+// the contents of each column begin, whether it has categories, contents, where each set begins,
+// words of sets, bits of a code.
 using PackedIn = std::tuple<Nodes, VectorIn<std::int64_t>, MatrixIn<double>, std::int64_t,
                             VectorIn<std::int32_t>, VectorIn<std::int64_t>, VectorIn<std::uint8_t>,
                             VectorIn<double>, VectorIn<std::int64_t>, VectorIn<std::uint32_t>, int>;
@@ -117,8 +117,8 @@ unsigned differences(const Nodes& nodes, const MatrixIn<double>& table, std::int
                             {rows.data(), weights.data(), impurities.data(), value.data()});
 }
 
-// Write a tree's nodes in preorder: questions of the inner nodes and table rows of the leaves are
-// in the order of the nodes.
+// Write a tree's nodes in preorder: splits of the inner nodes and table rows of the leaves are in
+// the order of the nodes.
 void pack(const VectorIn<std::int64_t>& right, const VectorIn<std::int64_t>& samples,
           const VectorIn<std::uint32_t>& questions, const VectorIn<std::int32_t>& places,
           const MatrixOut<std::uint32_t>& nodes) {

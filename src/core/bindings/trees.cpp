@@ -29,7 +29,7 @@ using ColumnsIn =
                VectorIn<std::int64_t>, VectorIn<bool>, VectorIn<std::int64_t>, VectorIn<double>,
                VectorIn<double>, VectorIn<std::int64_t>, VectorIn<std::int64_t>,
                VectorIn<std::int64_t>, MatrixIn<std::uint8_t>, VectorIn<std::int64_t>>;
-// Labels or values (rows × outputs), the other one is None; the number of classes.
+// Labels or values (rows × outputs), the other one None; the number of classes.
 using TargetsIn = std::tuple<std::optional<MatrixIn<std::int32_t>>, std::optional<MatrixIn<double>>,
                              std::int64_t>;
 // Weights and counts per row.
@@ -157,7 +157,7 @@ void write_tree(const GrownTree& tree, VectorOut<std::int64_t> feature,
               extent(values, 0) == static_cast<Index>(tree.values.size()),
           "sets and values must have the lengths of the tree's");
     nb::gil_scoped_release released;
-    constexpr int undefined = -2;  // what scikit-learn says of leaves
+    constexpr int undefined = -2;  // scikit-learn's value for leaves
     std::int64_t filled = 0;
     for (Index i = 0; i < nodes; ++i) {
         const TreeNode& node = tree.nodes[i];

@@ -144,7 +144,7 @@ private:
 
     bool draws_columns() const { return limits_.max_columns < round_.column_count; }
 
-    // Whether a group that may still meet here has the column.
+    // Whether a group that is still allowed here has the column.
     bool is_open(const GrowingNode& node, Index j) const {
         bool is_open = !round_.groups;
         for (Index k = 0; k < round_.group_count && !is_open; ++k)
@@ -152,7 +152,7 @@ private:
         return is_open;
     }
 
-    // Some of the columns that this node may be split by, drawn among those not constant here.
+    // Some of the columns that may split this node, drawn among those not constant here.
     std::vector<std::uint8_t> drawn_columns(const GrowingNode& node) {
         std::vector<Index> columns;
         for (Index j = 0; j < round_.column_count; ++j)
@@ -170,15 +170,15 @@ private:
         return is_drawn;
     }
 
-    // A node whose rows are counted, and its sibling, whose histogram is what the parent's has
-    // more; null for none.
+    // A node whose rows are counted, and its sibling (null for none), whose histogram is the
+    // parent's minus the node's.
     struct Family {
         GrowingNode* counted;
         GrowingNode* rest;
     };
 
-    // Fill the histograms of one or two nodes and find their best splits. Threads share the
-    // columns, and before that the rows where there are many.
+    // Fill the histograms of one or two nodes and find their best splits. Threads share the columns
+    // and, if there are many, first the rows.
     void look_at(const Family& family) {
         GrowingNode* nodes[2] = {family.counted, family.rest};
         const Index parts = static_cast<Index>(parts_.size());
@@ -203,8 +203,8 @@ private:
             for (Index p = 0; p < parts && nodes[k]; ++p) take_better(best[2 * p + k], *nodes[k]);
     }
 
-    // Into how many pieces the rows of a node are cut, each with a histogram of its own: 1 where
-    // adding those up would cost as much as is saved, or where columns alone keep all threads busy.
+    // The number of pieces into which the rows of a node are cut, each with its own histogram: 1 if
+    // adding those up would cost as much as it saves, or if columns alone keep all threads busy.
     Index pieces_of(const GrowingNode& node) const {
         constexpr Index worth = 4;
         const Index width = round_.bins.width, threads = team_.size();
@@ -248,7 +248,7 @@ private:
                 search_.improve(histogram(node), j, node.sums, best);
     }
 
-    // The lowest column where two splits are equal.
+    // Ties go to the lowest column.
     static void take_better(const Split& found, GrowingNode& node) {
         const Split& now = node.split;
         if (found.column < 0) return;
@@ -275,7 +275,7 @@ private:
         bound_children(nodes_[i], nodes_[left], nodes_[left + 1]);
         GrowingNode &a = nodes_[left], &b = nodes_[left + 1];
         appraise(a), appraise(b);
-        // Nobody asks for the splits of the last two leaves.
+        // The splits of the last two leaves are not needed.
         if (is_last || (!may_split(a) && !may_split(b))) {
             free_.push_back(nodes_[i].slot);
             return;
@@ -325,7 +325,7 @@ private:
     std::vector<std::vector<Index>> columns_of_;
     std::vector<GrowingNode> nodes_;
     std::vector<Cell*> histograms_, of_piece_;
-    std::vector<Index> free_;  // histograms that no node needs any more
+    std::vector<Index> free_;  // histograms that no node needs any longer
 };
 
 }  // namespace gapless

@@ -1,9 +1,9 @@
-// Sums of gradients, curvatures and rows by bins, for growing trees on binned columns.
+// Sums of gradients, curvatures and rows per bin, for growing trees on binned columns.
 //
-// A row's gradient and curvature are whole numbers of small units, so that sums are exact: they do
-// not depend on the order of the rows or on the number of threads, and the histogram of one child
-// is that of its parent minus that of the other. One row is one SIMD addition for each column
-// (Ke et al. 2017, LightGBM; Shi et al. 2022 on whole numbers).
+// A row's gradient and curvature are integer multiples of small units, so that sums are exact: they
+// do not depend on the order of the rows or on the number of threads, and the histogram of one
+// child is that of its parent minus that of the other. One row is one SIMD addition for each column
+// (Ke et al. 2017, LightGBM; Shi et al. 2022 on integers).
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Bins {
     const std::uint8_t* code;
     const std::uint8_t* by_bundle;
     Index rows, width;
-    const std::int32_t* start;  // of each bundle's cells in a histogram, and their number in all
+    const std::int32_t* start;  // of each bundle's cells in a histogram, and their total number
 
     const std::uint8_t* bundle(Index b) const { return by_bundle + b * rows; }
     Index cells() const { return start[width]; }
@@ -61,7 +61,7 @@ struct Packed {
     static bool is_empty(const Cell& c) { return c[1] == 0; }
 };
 
-// All three apart, for so many rows that two of them would not leave digits enough.
+// All three separately, for so many rows that two of them would not leave enough digits.
 struct Wide {
     using Cell = Sums;
 
@@ -70,7 +70,7 @@ struct Wide {
     static bool is_empty(const Cell& c) { return c.rows == 0; }
 };
 
-// A range of bundles, whose columns one thread looks at: its cells stay in its cache.
+// A range of bundles whose columns one thread processes: its cells stay in its cache.
 struct Part {
     Index first, last;
 };

@@ -14,7 +14,7 @@ struct GrowingNode {
     Split split;
     double own;  // how much the node as a leaf lowers the objective, twice
     Index left = -1, right = -1;
-    std::vector<std::uint8_t> groups;  // which groups of columns may still meet here
+    std::vector<std::uint8_t> groups;  // which groups of columns are still allowed here
 
     double excess() const { return split.gain - own; }
 };

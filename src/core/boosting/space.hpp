@@ -1,5 +1,5 @@
-// Memory for growing boosted trees, kept from tree to tree: the system would take back and clear
-// megabytes after each of them.
+// Memory for growing boosted trees, kept from tree to tree: otherwise the system would take back
+// and clear megabytes after each.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace gapless {
 
-// Room for numbers of any type, as much as was ever asked for. What is in it is not defined.
+// Room for numbers of any type, as much as was ever requested. Its contents are undefined.
 class Room {
 public:
     template <class T>

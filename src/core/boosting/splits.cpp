@@ -6,8 +6,8 @@ namespace gapless {
 
 namespace {
 
-// Levels of fewer rows are not trusted with a side of their own, and as many rows of the mean
-// curvature are added to each level before levels are put in order (Ke et al. 2017).
+// Levels with fewer rows get no side of their own, and as many rows of the mean curvature are added
+// to each level before levels are ordered (Ke et al. 2017).
 constexpr Index min_level_rows = 10;
 
 double reduction(double gradient, double curvature) {
@@ -83,7 +83,7 @@ void SplitSearch<Layout>::by_number(const Codes& codes, const BinnedColumn& colu
                                     const NodeSums& node, Index j, Split& best) const {
     const bool has_missing = column.has_missing && codes.of[codes.numbers].rows > 0;
     const bool is_free = node.range.is_free() && column.monotone == 0;
-    // Missing values go right first, and then left.
+    // Missing values go right first, then left.
     for (int side = 0; side < 1 + has_missing; ++side) {
         Sums left = side ? codes.of[codes.numbers] : Sums{};
         const std::int32_t last = codes.numbers - (side || !has_missing);
@@ -119,7 +119,7 @@ void SplitSearch<Layout>::by_level(const Codes& codes, const NodeSums& node, Ind
     std::sort(order.begin(), order.begin() + used, [&](std::int32_t a, std::int32_t b) {
         return slope[a] < slope[b] || (slope[a] == slope[b] && a < b);
     });
-    // From each end: the levels that were left out are on the other side.
+    // From each end: the levels left out are on the other side.
     const Index most = (used + 1) / 2;
     for (int end = 0; end < 2; ++end) {
         Sums left;

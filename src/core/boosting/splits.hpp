@@ -13,8 +13,8 @@ namespace gapless {
 constexpr Index most_codes = 256;
 
 // One column among the bins. Codes 0 … codes−1 are ranks of values or levels; the last one is that
-// of missing values, if there are any. In a bundle all codes but the most frequent have a bin,
-// beginning with `first`; alone (`frequent` = −1), code and bin are the same.
+// of missing values, if any. In a bundle all codes except the most frequent have a bin, starting
+// with `first`; alone (`frequent` = −1), code and bin are the same.
 struct BinnedColumn {
     std::int32_t bundle, first, codes, frequent;
     std::uint8_t has_missing, is_categorical;
@@ -25,7 +25,7 @@ struct BinnedColumn {
     }
 };
 
-// What a tree may do. Curvatures are in the units of the data, not of the whole numbers.
+// The limits of a tree. Curvatures are in the units of the data, not of the integers.
 struct GrowthLimits {
     Index max_leaves, max_depth, min_leaf_rows, min_split_rows, max_columns;
     double min_leaf_curvature, min_gain, l2;
@@ -39,7 +39,7 @@ struct GrowthLimits {
     }
 };
 
-// Between which values a leaf must stay, so that monotone columns keep their promise.
+// The values between which a leaf must stay, so that monotone columns stay monotone.
 struct Range {
     double lower = -std::numeric_limits<double>::infinity();
     double upper = std::numeric_limits<double>::infinity();
@@ -78,8 +78,7 @@ public:
                 const GrowthLimits& limits, const Units& units)
         : layout_(layout), columns_(columns), bins_(bins), limits_(limits), units_(units) {}
 
-    // The better of `best` and the best split by column j; the first found wins where two are
-    // equal.
+    // The better of `best` and the best split by column j; ties go to the first found.
     void improve(const Cell* histogram, Index j, const NodeSums& node, Split& best) const;
 
     // Whether all rows of the node have the same code.
@@ -105,11 +104,11 @@ private:
         return part.rows >= limits_.min_leaf_rows &&
                part.curvature * units_.curvature >= limits_.min_leaf_curvature;
     }
-    // How much a split lowers the objective, twice; below 0 where it breaks the monotone promise.
+    // How much a split lowers the objective, times two; below 0 if it breaks monotonicity.
     double gain(const Sums& left, const Sums& right, const NodeSums& node,
                 const BinnedColumn& column) const;
-    // Whether the gain without bounds can be more than `least`, up to rounding and without a
-    // division, which most splits are thus spared.
+    // Whether the gain without bounds can exceed `least`, up to rounding and without a division,
+    // which most splits thus avoid.
     bool may_gain(const Sums& left, const Sums& right, double least) const;
 
     const Layout layout_;

@@ -26,13 +26,13 @@ struct BoostingRound {
     const T* curvature;
     const double* weights;
     const double* repeats;
-    // Columns that may meet on one path: group after group; null where all may.
+    // Groups of columns allowed together on one path, one after another; null if all are.
     const std::uint8_t* groups;
     Index group_count;
     std::uint64_t seed;
 };
 
-// Where the trees are written: for each tree `capacity` nodes in preorder. A leaf has column −1.
+// The output: for each tree `capacity` nodes in preorder. A leaf has column −1.
 struct GrownTrees {
     Index capacity;
     std::int32_t* count;  // nodes of each tree
@@ -44,9 +44,9 @@ struct GrownTrees {
     double* value;
     double* gain;
     double* curvature;
-    double* lower;  // between which values the node must stay
+    double* lower;  // values between which the node must stay
     double* upper;
-    double* rows;           // how many it stands for
+    double* rows;           // the number of rows it stands for
     std::uint64_t* levels;  // 4 words for each node
     std::int32_t* leaf;     // trees × rows: the node where each row ends
 };

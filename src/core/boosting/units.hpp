@@ -1,4 +1,4 @@
-// Gradients and curvatures as whole numbers of small units, whose sums are exact.
+// Gradients and curvatures as integer multiples of small units, whose sums are exact.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 
 namespace gapless {
 
-// Whole numbers below two to the power of this add up without a word overflowing.
+// Integers below two to the power of this add up without overflow.
 constexpr int most_bits = 62;
-// With fewer bits left for the curvature of a row the cells of histograms have three words.
+// With fewer bits left for the curvature of a row, histogram cells have three words.
 constexpr int few_bits = 24;
 
 inline int bits_of(double count) { return std::ilogb(std::max(count, 1.0)) + 1; }
 
-// What all rows have together.
+// The totals of all rows.
 class Totals {
 public:
     Totals(const double* weights, const double* repeats, Index n)
@@ -37,7 +37,7 @@ public:
         return static_cast<std::int64_t>(std::min(std::ceil(repeats), most_repeats_));
     }
 
-    // The weight of all rows as multiplied by `per_weight`, and how many rows they stand for.
+    // The weight of all rows, multiplied by `per_weight`, and how many rows they stand for.
     double weight, rows, per_weight;
 
 private:
@@ -45,8 +45,8 @@ private:
     double most_repeats_;
 };
 
-// The value as a whole number of units; a whole weight multiplies it exactly, so that weight 2 is
-// the row twice to the last bit.
+// The value in whole units; an integer weight multiplies it exactly, so that weight 2 equals the
+// row twice, to the last bit.
 inline std::int64_t whole(double value, double weight, double per_unit) {
     const std::int64_t once = std::llrint(value * per_unit);
     const std::int64_t times = std::llrint(weight);
@@ -54,7 +54,7 @@ inline std::int64_t whole(double value, double weight, double per_unit) {
                                                 : std::llrint(static_cast<double>(once) * weight);
 }
 
-// Units of the power of two that lets sums over all rows fit into so many bits.
+// Units of the power of two that lets sums over all rows fit into `bits` bits.
 inline double per_unit(double most, double weight, int bits) {
     constexpr int largest_power = 1000;
     if (!(most > 0)) return 1;
@@ -62,7 +62,7 @@ inline double per_unit(double most, double weight, int bits) {
     return std::ldexp(1.0, std::min(power, largest_power));
 }
 
-// How large the whole numbers are: value = whole · unit, of weights multiplied by `per_weight`.
+// The size of the integers: value = whole · unit, for weights multiplied by `per_weight`.
 struct Units {
     double per_gradient, per_curvature, per_weight;
     double gradient = 1 / per_gradient;

@@ -10,17 +10,17 @@ namespace gapless {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// A multiplier so near to a bound, relative to its interval, is at it: one that is the sum of the
+// A multiplier this near to a bound, relative to its interval, is at it: one that is the sum of the
 // others misses its own bound by rounding.
 constexpr double at_bound = 1e-10;
-// Rows are solved for to this part of what the sums, once they are 0, will change of their scores;
-// those that are better than this part of it stay as they are.
+// Rows are solved to this part of the change of their scores once the sums are 0; those that are
+// already better than the second part are left alone.
 constexpr double sharper = 0.3, still = 0.5;
-// After so many sweeps the biases move in any case, and ρ falls. It grows where so few were enough
-// for the rows, and the sums fell by less than this factor.
+// After `patience` sweeps the biases move in any case, and ρ falls. It grows if `soon` sweeps were
+// enough for the rows and the sums fell by less than this factor.
 constexpr Index patience = 20, soon = 5;
 constexpr double falls = 0.5, growth = 2.0;
-// The least that ρ may be, in units of the mean kᵢᵢ.
+// The smallest ρ, in units of the mean kᵢᵢ.
 constexpr double least_rho = 0.01;
 
 // One row: its slopes and where its multipliers go.
@@ -74,7 +74,7 @@ public:
     }
 
 private:
-    // What rounding has left of the sum goes to a multiplier that has room for it.
+    // A multiplier with room takes the rounding left in the sum.
     void balance(const double* lower, const double* upper) {
         double sum = 0.0;
         for (Index k = 0; k < classes_; ++k) sum += target_[k];
@@ -89,7 +89,7 @@ private:
     std::vector<double> slope_, target_;
 };
 
-// A step through all rows that has none of them next to its neighbours, which are of one class.
+// A step through all rows that keeps neighbours, which are of one class, apart.
 Index stride_of(Index n) {
     Index stride = std::max<Index>(static_cast<Index>(0.618 * static_cast<double>(n)), 1);
     while (std::gcd(stride, n) != 1) ++stride;
@@ -138,7 +138,7 @@ public:
     }
 
 private:
-    // Solve for the rows that need it, one after the other; the largest violation that was met.
+    // Solve for the rows that need it, in turn; returns the largest violation found.
     double sweep(Index stride, Checkpoint& checkpoint) {
         const Index n = problem_.n, classes = problem_.classes;
         double worst = 0.0;
@@ -166,7 +166,7 @@ private:
         return worst;
     }
 
-    // The next biases; the largest sum over rows, counted anew.
+    // The next biases; returns the largest sum over rows, recomputed.
     double move_biases() {
         double largest = 0.0;
         std::fill(sums_.begin(), sums_.end(), 0.0);

@@ -24,23 +24,23 @@ struct ClassProblem {
     const double *linear, *lower, *upper;
 };
 
-// Where the descent stands, kept by the caller: θ (n × classes), the products Kθₖ (classes × n),
+// The state of the descent, kept by the caller: θ (n × classes), the products Kθₖ (classes × n),
 // the biases, the largest violation that the next biases wait for, and ρ, the curvature lent to
-// them: more where the rows are soon solved for and the sums stay, less where the rows take long.
+// them: more if the rows are soon solved and the sums stay, less if the rows take long.
 struct ClassIterate {
     double *theta, *products, *b;
     double accuracy, rho;
 };
 
-// How far to go: until no row violates its conditions by more than `tol` and no sum over rows is
-// beyond `sum`, or for so many sweeps.
+// When to stop: when no row violates its conditions by more than `tol` and no sum over rows exceeds
+// `sum`, or after `sweeps` sweeps.
 struct ClassLimits {
     double tol, sum;
     Index sweeps;
 };
 
-// What a descent did: the largest violation in its last sweep, the largest sum over rows, and how
-// many sweeps it took.
+// The result of a descent: the largest violation in its last sweep, the largest sum over rows, and
+// the number of sweeps.
 struct ClassProgress {
     double violation, sum;
     Index sweeps;

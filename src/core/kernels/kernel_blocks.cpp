@@ -12,7 +12,7 @@
 namespace gapless {
 namespace {
 
-// Bodies are inlined, also those of lambdas: a loop that calls one is not vectorised.
+// Bodies are inlined, including lambdas: a loop that calls one is not vectorised.
 #define GAPLESS_LAMBDA __attribute__((always_inline))
 
 // ---- the curves ----
@@ -78,12 +78,12 @@ GAPLESS_BODY void bend(const KernelForm& form, const T* from, T* to, Index n) {
     }
 }
 
-// One row of products ⟨x, zⱼ⟩ (or, where the measure is another, of measures) as kernel values.
+// One row of products ⟨x, zⱼ⟩ (or of another measure) as kernel values.
 template <class T>
 GAPLESS_BODY void finish_row(const KernelForm& form, T square, const T* squares, const T* from,
                              T* to, Index n) {
     if (form.measure == Measure::squared_distance) {
-        // What is within the rounding of the product is the distance of equal rows: exactly 0.
+        // A value within the rounding of the product is the distance of equal rows: exactly 0.
         constexpr T rounding = 8 * std::numeric_limits<T>::epsilon();
 #pragma omp simd
         for (Index j = 0; j < n; ++j) {
@@ -107,9 +107,9 @@ void finish(const KernelForm& form, double square, const double* squares, const 
 
 // ---- sums over entries ----
 
-constexpr Index lanes = 32;  // rows of b that are taken side by side
+constexpr Index lanes = 32;  // rows of b taken side by side
 
-// out[l] = Σⱼ d(xⱼ, turned[j, l]), held in registers while the entries go by.
+// out[l] = Σⱼ d(xⱼ, turned[j, l]), held in registers during the loop over entries.
 template <class T, class Distance>
 GAPLESS_BODY void sum_entries(const T* x, const T* turned, Index columns, T* out, Distance&& d) {
     T sum[lanes] = {};
@@ -148,7 +148,7 @@ bool is_by_product(Measure measure) {
 }
 
 // Sides of a tile: it stays in the second-level cache between the product and the curve, and takes
-// milliseconds, so that a stop is heard.
+// milliseconds, so that a stop is noticed.
 struct Sides {
     Index rows, columns;
 
@@ -159,7 +159,7 @@ struct Sides {
     }
 };
 
-// What the kernel asks of rows i of a and j of b first, as a tile without gaps.
+// The kernel's measure between rows i of a and j of b, as a tile without gaps.
 template <class T>
 void measure_tile(const KernelForm& form, const KernelRows<T>& a, Range i, const KernelRows<T>& b,
                   Range j, T* tile, const Context& context) {
@@ -204,14 +204,14 @@ T value_of_equal_rows(const KernelForm& form) {
     return value;
 }
 
-// to += scale · column j, of which only the first `end` rows are wanted.
+// to += scale · column j, only the first `end` rows.
 template <class T>
 void add_column(const Compressed<T>& columns, Index j, T scale, Index end, T* to) {
     for (Index p = columns.start[j]; p < columns.start[j + 1] && columns.index[p] < end; ++p)
         to[columns.index[p]] += scale * columns.value[p];
 }
 
-// Some rows, one after the other.
+// Some rows, one after another.
 template <class T>
 class PickedRows {
 public:

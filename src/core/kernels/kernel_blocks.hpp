@@ -1,5 +1,5 @@
-// Values of a kernel between rows of dense matrices, by tiles that stay in the cache: what two rows
-// have in common (a matrix product, or sums over their entries), and then the kernel's own curve.
+// Values of a kernel between rows of dense matrices, by tiles that stay in the cache: first the
+// measure of two rows (a matrix product, or sums over their entries), then the kernel's curve.
 //
 // All values have the type T of the rows. Tiles depend on the shapes alone, so results have the
 // same bits for any number of threads.
@@ -11,7 +11,7 @@
 
 namespace gapless {
 
-// What is computed of two rows x and z first.
+// The measure of two rows x and z.
 enum class Measure {
     product,            // ⟨x, z⟩
     squared_distance,   // ‖x − z‖²
@@ -19,7 +19,7 @@ enum class Measure {
     chi_square,         // Σ (xⱼ − zⱼ)² / (xⱼ + zⱼ), terms with xⱼ + zⱼ = 0 left out
 };
 
-// What is done to t = scale · measure + shift.
+// The curve of t = scale · measure + shift.
 enum class Curve {
     identity,     // t
     power,        // t to the power `degree`
@@ -37,7 +37,7 @@ struct KernelForm {
     Index degree;
 };
 
-// Rows stored one after the other, and their squared lengths.
+// Rows stored one after another, and their squared lengths.
 template <class T>
 struct KernelRows {
     const T* x;
@@ -62,7 +62,7 @@ template <class T>
 void kernel_times(const KernelForm& form, const KernelRows<T>& a, const KernelRows<T>& b,
                   const double* coef, Index outputs, double* out, const Context& context);
 
-// A product K coef with the kernel values between some of the rows, given by their positions.
+// A product K coef with the kernel values between some of the rows, given by position.
 struct OwnProduct {
     Index count;
     const Index* rows;
@@ -82,15 +82,15 @@ struct SparseKernelRows {
     const T* squares;
 };
 
-// out (n × m) = k(aᵢ, bⱼ) for sparse rows a and the columns of b; where b is a as well
-// (`is_gram`), symmetric to the bit. Costs a multiplication per pair of entries in one column;
-// `measure` is one of the first two.
+// out (n × m) = k(aᵢ, bⱼ) for sparse rows a and the columns of b; if b equals a (`is_gram`),
+// symmetric to the bit. Costs a multiplication per pair of entries in one column; `measure` is one
+// of the first two.
 template <class T>
 void kernel_block(const KernelForm& form, const SparseKernelRows<T>& rows,
                   const SparseKernelRows<T>& columns, bool is_gram, T* out, const Context& context);
 
-// Inner products ⟨aᵢ, bⱼ⟩ (rows × columns) become kernel values in place, for rows that are stored
-// in another way; `measure` is one of the first two.
+// Turn inner products ⟨aᵢ, bⱼ⟩ (rows × columns) into kernel values in place, for rows stored in
+// another way; `measure` is one of the first two.
 template <class T>
 void kernel_values(const KernelForm& form, const T* a_squares, const T* b_squares, Index rows,
                    Index columns, T* values, const Context& context);

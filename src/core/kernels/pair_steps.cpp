@@ -16,7 +16,7 @@ static_assert(PairSteps::padding % lanes == 0);
 using Floats = Vector<float>;
 using Ints = Vector<std::int32_t>;
 
-// The last entries of a row, as many as it has: none, in a vector that is all padding.
+// The last entries of a row, as many as it has: none in a vector of padding alone.
 GAPLESS_BODY Floats load_end(const float* x, Index count) {
     Floats v{};
     std::memcpy(&v, x, std::clamp<Index>(count, 0, lanes) * sizeof(float));
@@ -33,7 +33,7 @@ GAPLESS_BODY Ints first_lanes() {
     return v;
 }
 
-// The smallest of some values, and the first position that has it.
+// The smallest of some values, and its first position.
 struct Best {
     float value;
     Index at;
@@ -45,7 +45,7 @@ GAPLESS_BODY Best smallest(const Floats& values, const Ints& at) {
     return {least[0], smallest_of(values == least ? at : nowhere)[0]};
 }
 
-// The members' slopes: of the smooth part, and what to add to it when θ grows and when it falls.
+// The members' slopes: of the smooth part, and what to add when θ grows and when it falls.
 struct Slopes {
     float *smooth, *up, *down;
 };
@@ -56,11 +56,11 @@ struct Span {
 };
 
 struct Extremes {
-    Best rise;   // where θ had best grow
+    Best rise;   // where θ should grow first
     float fall;  // the largest slope of a θ that may fall
 };
 
-// The smooth slopes += by·(x − y), and where that leaves them.
+// The smooth slopes += by·(x − y), and their new extremes.
 [[gnu::noinline]] Extremes move(const Slopes& slopes, float by, const float* x, const float* y,
                                 const Span& span) {
     Floats rise = all(infinity), fall = all(infinity);  // the fall is negated
@@ -90,7 +90,7 @@ struct Growing {
     float least;
 };
 
-// The member that may fall and with which i gains most: (fallⱼ − riseᵢ)² / curvature.
+// The member that may fall with which i gains most: (fallⱼ − riseᵢ)² / curvature.
 [[gnu::noinline]] Best partner(const Slopes& slopes, const float* diagonal, const Growing& i,
                                const Span& span) {
     Floats gain = all(0.0f);  // negated
@@ -130,7 +130,7 @@ void PairSteps::close_group() {
 
 void PairSteps::set_slope(Index k, double slope) {
     const Variable& v = variables_[k];
-    // Of the two slopes at the kink, the one that is nearer to the level keeps all its digits.
+    // Of the two slopes at the kink, the one nearer to the level keeps all its digits.
     const bool is_above = v.theta > 0 || (v.theta == 0 && slope < 0);
     side_[k] = is_above ? 1 : -1;
     slope_[k] = static_cast<float>(slope + side_[k] * v.absolute);
@@ -149,12 +149,12 @@ const float* PairSteps::fetched(Index k, const Fetch& fetch) {
     return rows_[k] = fetch(k, copies_[k].get());
 }
 
-// θᵢ grows and θⱼ falls by what is returned, to the minimiser along that line.
+// θᵢ grows and θⱼ falls by the returned amount, to the minimiser along that line.
 double PairSteps::step(Index i, Index j, double difference, double curvature) {
     Variable &up = variables_[i], &down = variables_[j];
     const double above = up.room_above(), below = down.room_below();
     const double t = std::min(difference / curvature, std::min(above, below));
-    // What reaches the end of its room gets that value to the last bit.
+    // A variable that reaches the end of its room gets that value to the last bit.
     up.theta = t < above ? up.theta + t : up.theta < 0 && up.absolute > 0 ? 0.0 : up.upper;
     down.theta = t < below                             ? down.theta - t
                  : down.theta > 0 && down.absolute > 0 ? 0.0
@@ -168,12 +168,12 @@ PairSteps::Outcome PairSteps::descend(const Fetch& fetch, Index width, double ta
                                       Checkpoint& checkpoint) {
     float largest = 0;
     for (float d : diagonal_) largest = std::max(largest, std::abs(d));
-    // q ≤ 0 happens for equal rows and indefinite kernels; this keeps the step finite (as τ in
-    // Fan, Chen and Lin 2005), and float cannot tell smaller curvatures from 0.
+    // q ≤ 0 happens for equal rows and indefinite kernels; this keeps the step finite (as τ in Fan,
+    // Chen and Lin 2005), and float cannot tell smaller curvatures from 0.
     const float least = std::max(1e-30f, 2.5e-7f * largest);
     const Slopes slopes{slope_.data(), up_.data(), down_.data()};
     Outcome done{0, 0};
-    float by = 0;  // what i has grown and j has fallen by
+    float by = 0;  // by which i has grown and j has fallen
     const float *row_i = slope_.data(), *row_j = slope_.data();
     while (true) {
         Extremes worst{};

@@ -1,8 +1,8 @@
 // Sequential minimal optimisation on a working set whose kernel values fit the cache: two variables
 // of a group move at a time, chosen by second-order information (Fan, Chen and Lin 2005, WSS 2).
 //
-// Slopes are kept in float relative to a level that the caller takes off, so that small differences
-// near the solution keep their digits; the caller computes the true slopes again from θ.
+// Slopes are kept in float relative to a level that the caller subtracts, so that small differences
+// near the solution keep their digits; the caller recomputes the true slopes from θ.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@
 
 namespace gapless {
 
-// What holds for one variable: its value, its box, the cost absolute·|θ|, and its K(x, x).
+// One variable: its value, its box, the cost absolute·|θ|, and its K(x, x).
 struct Variable {
     double theta, lower, upper, absolute, diagonal;
 
-    // Slopes of the objective when θ grows and when it falls, for a slope g of its smooth part.
-    // ±∞ where the box forbids it.
+    // Slopes of the objective when θ grows and when it falls, for a slope g of its smooth part. ±∞
+    // if the box forbids it.
     double rise(double g) const {
         if (theta >= upper) return std::numeric_limits<double>::infinity();
         return g + (theta >= 0 ? absolute : -absolute);
@@ -35,21 +35,21 @@ struct Variable {
 
 class PairSteps {
 public:
-    // Each group is a multiple of so many, which fill whole vectors of any instruction set.
+    // Each group is padded to a multiple of this, which fills whole vectors of any instruction set.
     static constexpr Index padding = 16;
 
-    // A variable joins the present group.
+    // Add a variable to the current group.
     void push(const Variable& variable) { variables_.push_back(variable); }
-    // The present group is complete: pad it with members that have no room to move.
+    // Complete the current group: pad it with members that cannot move.
     void close_group();
 
-    // Members, with the padding.
+    // The number of members, including the padding.
     Index size() const { return static_cast<Index>(variables_.size()); }
     const Variable& operator[](Index k) const { return variables_[k]; }
-    // Set member k's slope, from which the level of its group has been taken off.
+    // Set member k's slope, relative to the level of its group.
     void set_slope(Index k, double slope);
 
-    // Where the kernel values of member k with all members are: in memory that stays, or in `room`.
+    // Where the kernel values of member k with all members are: in persistent memory, or in `room`.
     // The padding at the end may be missing.
     using Fetch = std::function<const float*(Index k, float* room)>;
 
@@ -57,8 +57,8 @@ public:
         double violation;
         Index steps;
     };
-    // Take steps until the largest violation is at most `target`, or `most` of them; `width` is how
-    // many entries a row has.
+    // Take steps until the largest violation is at most `target`, or `most` of them; `width` is the
+    // number of entries of a row.
     Outcome descend(const Fetch& fetch, Index width, double target, Index most,
                     Checkpoint& checkpoint);
 

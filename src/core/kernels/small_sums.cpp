@@ -14,7 +14,7 @@ namespace gapless {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Cases of a problem that one task works on: enough to pay for the copy of its kernel values.
+// Cases of a problem per task: enough to pay for the copy of its kernel values.
 constexpr Index chunk = 64;
 
 // The smallest slope of a variable that may rise, and the largest of one that may fall.
@@ -22,7 +22,7 @@ struct Ends {
     double rise, fall;
 };
 
-// Those, and what each variable that may rise has: sums[v] = gradient[v] + rise[v].
+// Those, and for each variable that may rise sums[v] = gradient[v] + rise[v].
 Ends ends(const double* gradient, const double* rise, const double* fall, double* __restrict sums,
           Index n) {
     double least = infinity, most = -infinity;
@@ -36,7 +36,7 @@ Ends ends(const double* gradient, const double* rise, const double* fall, double
     return {least, most};
 }
 
-// The first v with x[v] = value; n where there is none.
+// The first v with x[v] = value; n if there is none.
 Index first_of(const double* x, double value, Index n) {
     constexpr Index strip = 32;
     Index v = 0;
@@ -50,8 +50,8 @@ Index first_of(const double* x, double value, Index n) {
     return v;
 }
 
-// gain[v] = d²/curvature for d = a[v] + b[v] − least > 0, else −1; the largest of them. An
-// indefinite kernel has its curvature raised (Fan, Chen and Lin 2005).
+// gain[v] = d²/curvature for d = a[v] + b[v] − least > 0, else −1; returns the largest. The
+// curvature of an indefinite kernel is raised (Fan, Chen and Lin 2005).
 template <class T>
 GAPLESS_BODY double largest_gain_loop(const double* a, const double* b, double least,
                                       const double* diagonal, double own, const T* kernel,
@@ -138,18 +138,18 @@ public:
         std::copy_n(gradient_.begin(), n_, problem_.gradient);
     }
 
-    // The score of a row without its variable and those of the same unit, and the steps it took.
+    // The score of a row without its variable and those of the same unit, and the number of steps.
     std::pair<double, Index> score(Index out, const std::int64_t* units, double tol, Index steps,
                                    Checkpoint& checkpoint) {
         begin();
-        // They may not move by themselves; what they have is handed over first.
+        // They may not move by themselves; their θ is handed over first.
         leave(out);
         for (Index v = 0; units && v < n_; ++v)
             if (v != out && units[row(v)] == units[row(out)]) join(v, out);
         const double rounding = 1e-9 * std::abs(theta_[out]);
         while (theta_[out] != 0 && hand_over(out)) continue;
         if (std::abs(theta_[out]) > rounding) return {std::numeric_limits<double>::quiet_NaN(), 0};
-        // Where all others had to go back to 0, rounding may be left.
+        // If all others had to go back to 0, rounding may be left.
         theta_[out] = 0;
         const Index taken = descend(tol, steps, checkpoint);
         return {gradient_[out] - problem_.linear[out] + bias(), taken};
@@ -157,7 +157,7 @@ public:
 
 private:
     Index row(Index v) const { return problem_.rows ? problem_.rows[v] : v; }
-    // The rows of the variables, as ranges of rows that follow each other: those of a class do.
+    // The rows of the variables, as ranges of consecutive rows, as those of a class are.
     std::vector<Range> neighbours() const {
         std::vector<Range> runs;
         for (Index v = 0; v < n_; ++v) {
@@ -183,14 +183,14 @@ private:
         rise_[v] = infinity, fall_[v] = -infinity;
     }
 
-    // A variable leaves with another one, which has all that both had.
+    // A variable leaves with another one, which takes the θ of both.
     void join(Index v, Index out) {
         leave(v);
         shift(out, v, theta_[v]);
         theta_[v] = 0;
     }
 
-    // How many steps it took, at most `steps`.
+    // Returns the number of steps, at most `steps`.
     Index descend(double tol, Index steps, Checkpoint& checkpoint) {
         Index step = 0;
         for (; step < steps && take_step(tol); ++step)
@@ -213,7 +213,7 @@ private:
         fall_[v] = theta_[v] <= problem_.lower[v] ? -infinity : theta_[v] > 0 ? cost : -cost;
     }
 
-    // θ of one grows and of the other falls by as much.
+    // θ of one grows and of the other falls by the same amount.
     void shift(Index grows, Index falls, double step) {
         theta_[grows] += step;
         theta_[falls] -= step;
@@ -222,7 +222,7 @@ private:
         refresh(falls);
     }
 
-    // One step of the pair that violates most; false where no violation is above the tolerance.
+    // One step of the most violating pair; false if no violation exceeds the tolerance.
     bool take_step(double tol) {
         const auto [least, most] =
             ends(gradient_.data(), rise_.data(), fall_.data(), gain_.data(), n_);
@@ -241,7 +241,7 @@ private:
         return true;
     }
 
-    // What rounding leaves next to an end is at the end.
+    // A θ that rounding leaves next to an end is set to the end.
     void settle(Index v) {
         const double room = 1e-12 * (problem_.upper[v] - problem_.lower[v]);
         for (double end : {problem_.lower[v], 0.0, problem_.upper[v]})
@@ -249,8 +249,8 @@ private:
         refresh(v);
     }
 
-    // Move as much as will go from a variable that leaves to the one to which that costs least;
-    // false if no other has room.
+    // Move as much as possible from a variable that leaves to the one where that costs least; false
+    // if no other has room.
     bool hand_over(Index out) {
         const bool is_positive = theta_[out] > 0;
         const double left = std::abs(theta_[out]);
@@ -276,7 +276,7 @@ private:
         return true;
     }
 
-    // Minus the mean slope of the free variables, or the middle of what the others allow.
+    // Minus the mean slope of the free variables, or the middle of the interval the others allow.
     double bias() const {
         double total = 0;
         Index free = 0;
@@ -299,7 +299,7 @@ private:
     const T* values_;
 };
 
-// Cases of one problem that follow each other in `order`.
+// Consecutive cases of one problem in `order`.
 struct Task {
     Index problem, begin, end;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr Index easy = 2000;          // steps after which it pays to fetch shorter rows
+constexpr Index easy = 2000;          // steps after which fetching shorter rows pays off
 constexpr Index column_chunk = 2048;  // slopes that stay in the first-level cache
 
 #define GAPLESS_BODY [[gnu::always_inline]] inline
@@ -101,7 +101,7 @@ void add_gathered(const double* row, double scale, const std::int32_t* column, I
     add_gathered_loop(row, scale, column, begin, end, out);
 }
 
-// Share columns among the threads; never interrupted, so that θ and the slopes stay together.
+// Share columns among the threads; never interrupted, so that θ and the slopes stay consistent.
 template <class Work>
 void in_chunks(Index length, std::size_t rows, int threads, Work&& work) {
     const double operations = static_cast<double>(rows) * static_cast<double>(length);
@@ -119,7 +119,7 @@ void add(const std::vector<const T*>& rows, const std::vector<double>& by, Index
     });
 }
 
-// Which columns of K are asked for: those listed, or (where that is known to be the same) all.
+// Which columns of K are needed: those listed, or all if that is known to be the same.
 struct Columns {
     const std::vector<std::int32_t>& list;
     bool is_all;
@@ -134,10 +134,10 @@ public:
     explicit StoredRows(const GramRows<T>& rows) : rows_(rows) {}
     bool has(Index r) const { return rows_.has(r); }
 
-    // Columns that `row` will give.
+    // Select the columns that `row` will return.
     void select(const Columns&) {}
 
-    // Row r at the selected columns, in its place or in `room`.
+    // Row r at the selected columns, in place or in `room`.
     const float* row(Index r, const Columns& columns, Index width, float* room) const {
         if constexpr (is_float)
             if (columns.is_all) return rows_[r];
@@ -162,8 +162,8 @@ private:
     GramRows<T> rows_;
 };
 
-// Rows of K that are computed when they are needed, from few features: the features of the selected
-// rows lie side by side, so that all products with a row are one pass over them.
+// Rows of K computed when needed, from few features: the features of the selected rows lie side by
+// side, so that all products with a row are one pass over them.
 class ComputedRows {
 public:
     static constexpr bool is_float = true;
@@ -274,7 +274,7 @@ private:
                 return done;
             }
             if (!(done.violation > tol_) && is_shrunk_) {
-                // What was left out must be looked at again before anything is called solved.
+                // What was left out must be checked again before anything is called solved.
                 settle();
                 play_everyone();
                 continue;
@@ -309,7 +309,7 @@ private:
         is_shrunk_ = false;
     }
 
-    // Put the given variables into play; `gradient` has an entry for every variable there is.
+    // Bring the given variables into play; `gradient` has an entry for every variable.
     void play(const std::vector<Index>& variables, const double* gradient) {
         steps_ = PairSteps();
         members_.clear();
@@ -343,8 +343,7 @@ private:
         return source_.row(member_columns_[m], member_places(), width(), room);
     }
 
-    // The largest violation among the members, by their exact slopes; not a number if one of them
-    // is none.
+    // The largest violation among the members, by their exact slopes; NaN if one of them is NaN.
     double measure() {
         ranges_.assign(groups_, {});
         for (Index m = 0; m < steps_.size(); ++m) {
@@ -365,7 +364,7 @@ private:
                 steps_.set_slope(m, slopes_[m] - ranges_[group(members_[m])].level());
     }
 
-    // Leave out the members that no violating pair has, once they are many.
+    // Drop the members that are in no violating pair, once they are many.
     void shrink() {
         std::vector<Index> kept;
         Index count = 0;
@@ -387,7 +386,7 @@ private:
 
     // ---- slopes ----
 
-    // Take over what the steps did to θ, and compute the members' slopes to all digits.
+    // Apply the steps to θ, and compute the members' slopes to all digits.
     void follow() {
         std::vector<Index> moved;
         std::vector<double> by;
@@ -408,7 +407,7 @@ private:
         }
     }
 
-    // The gradient of all variables becomes that of the present θ.
+    // Update the gradient of all variables to the current θ.
     void settle() {
         if (is_everyone_) {
             for (Index m = 0; m < steps_.size(); ++m)
@@ -427,7 +426,8 @@ private:
     }
 
     // Without finite bounds the objective may fall for ever: along d = θ/Σ|θ| its curvature
-    // vanishes while its slope stays negative (for a hard margin: the hulls of the classes meet).
+    // vanishes while its slope stays negative (for a hard margin: the hulls of the classes
+    // intersect).
     bool is_unbounded() {
         if (is_bounded_) return false;
         settle();
@@ -453,10 +453,10 @@ private:
     bool is_bounded_ = true;             // all bounds are finite
     std::vector<std::int32_t> columns_;  // of each variable in the rows of K
     bool is_direct_ = true;              // variable v is column v
-    std::vector<double> settled_;        // θ at which problem.gradient is right
+    std::vector<double> settled_;        // θ for which problem.gradient is right
 
     PairSteps steps_;
-    std::vector<Index> members_;  // which variable each member is; −1: padding
+    std::vector<Index> members_;  // the variable of each member; −1: padding
     std::vector<std::int32_t> member_columns_;
     std::vector<double> slopes_;  // of the members, to all digits
     std::vector<Range> ranges_;

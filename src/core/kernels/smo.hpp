@@ -2,10 +2,10 @@
 //
 //   min ½ θᵀKθ + linearᵀθ + absoluteᵀ|θ|,  lower ≤ θ ≤ upper,  Σθ of each group as it is
 //
-// K is symmetric; a variable stands for a row of it, `rows` says which. Pairs of variables move on
-// a working set (pair_steps.hpp); then the slopes of all variables follow, by whole rows of K. What
-// cannot move is left out until the rest is solved (shrinking), and looked at again before the
-// end (Joachims 1999; Fan, Chen and Lin 2005).
+// K is symmetric; each variable belongs to a row of it, given by `rows`. Pairs of variables move on
+// a working set (pair_steps.hpp); then the slopes of all variables are updated, by whole rows of K.
+// What cannot move is left out until the rest is solved (shrinking), and checked again at the end
+// (Joachims 1999; Fan, Chen and Lin 2005).
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@
 
 namespace gapless {
 
-// Rows of K, `stride` entries apart. Row r is the line slot[r]; −1: it is not there, and a variable
-// that stands for it does not move. Without slots every row is there, in its place.
+// Rows of K, `stride` entries apart. Row r is the line slot[r]; −1: it is missing, and its
+// variables do not move. Without slots every row is there, in its place.
 template <class T>
 struct GramRows {
     const T* data;
@@ -27,7 +27,7 @@ struct GramRows {
     const T* operator[](Index r) const { return data + (slot ? slot[r] : r) * stride; }
 };
 
-// Or a kernel and rows of features, few enough that a row of K is computed faster than it is read.
+// Or a kernel and rows of features, few enough that a row of K is faster to compute than to read.
 struct KernelSource {
     KernelForm form;  // of products or squared distances
     KernelRows<float> rows;
@@ -35,7 +35,7 @@ struct KernelSource {
 };
 
 // Arrays with one entry per variable. `absolute` and `group` (labels 0, 1, …) may be null; `theta`
-// and `gradient` = Kθ + linear are moved in place, and belong together at every exit.
+// and `gradient` = Kθ + linear are updated in place, and are consistent at every exit.
 struct SumProblem {
     Index count;
     const Index* rows;       // null: variable i is row i
@@ -45,14 +45,13 @@ struct SumProblem {
     double *theta, *gradient;
 };
 
-// Of the variables of a group: the smallest slope of one that may grow, the largest of one that may
-// fall, and the mean of those that may do both at the same slope; not a number where there are
-// none.
+// For the variables of a group: the smallest slope of one that may grow, the largest of one that
+// may fall, and the mean of those that may do both at the same slope; NaN if there are none.
 struct GroupSlopes {
     double rise, fall, free;
 };
 
-// Where the variables of a problem are; `absolute` and `group` may be null.
+// The state of the variables of a problem; `absolute` and `group` may be null.
 struct SumPoint {
     Index count;
     const double *theta, *gradient, *absolute, *lower, *upper;
@@ -72,7 +71,7 @@ struct SumProgress {
     SumStatus status;
 };
 
-// Move until the violation is at most `tol`, or for about so many steps.
+// Move until the violation is at most `tol`, or for about `steps` steps.
 template <class T>
 SumProgress descend_sums(const GramRows<T>& kernel, const SumProblem& problem, double tol,
                          Index steps, int threads, Checkpoint& checkpoint);

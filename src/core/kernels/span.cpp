@@ -104,7 +104,7 @@ public:
             trace += diagonal(v);
         }
         // A constant added to the kernel changes no distance between weights that add up to 1, and
-        // makes C definite where K alone has no vector of ones in its range.
+        // makes C definite if K alone has no vector of ones in its range.
         lift_ = last_ > first_ ? trace / static_cast<double>(last_ - first_) : 0.0;
         ridge_ = noise * lift_ * static_cast<double>(free_.size());
     }
@@ -139,7 +139,7 @@ private:
         for (Index v : bounded_) spans_[v] = value;
     }
 
-    // The diagonal of C⁻¹ = XᵀX, less its part along the bias.
+    // The diagonal of C⁻¹ = XᵀX, minus its part along the bias.
     void measure_free(const Square& x) {
         const Index m = x.size;
         std::vector<double> squares(m, 0.0);
@@ -157,7 +157,7 @@ private:
         for (double value : c_) tau_ += value;
         for (Index i = 0; i < m; ++i) {
             const double left = squares[i] - c_[i] * c_[i] / tau_;
-            // What rounding leaves of 0: the vector is the only free one.
+            // Only rounding is left of 0: the vector is the only free one.
             const bool is_alone = m == 1 || !(left > 1e-12 * squares[i]);
             spans_[free_[i]] = is_alone ? std::numeric_limits<double>::infinity() : 1 / left;
         }

@@ -15,7 +15,7 @@
 
 namespace gapless {
 
-// What a row is to a machine: none of its support vectors, or one inside or at its bounds.
+// The role of a row in a machine: not a support vector, or one inside or at its bounds.
 enum class Support : std::uint8_t { none = 0, free = 1, bounded = 2 };
 
 // Machine p has the variables start[p] … start[p+1], each a row of the Gram matrix (n × n).
@@ -28,9 +28,9 @@ struct Machines {
     const Support* support;
 };
 
-// spans[v] = S² of every support vector, and 0 of all others. Infinite for a vector without whom no
-// free one is left; for a whole machine without free vectors, the diagonal of the Gram matrix is
-// what a row loses at most. `noise` is what entries of the Gram matrix may be off, relative to its
+// spans[v] = S² of every support vector, and 0 for all others. Infinite for a vector without which
+// no free one is left; for a whole machine without free vectors, the diagonal of the Gram matrix is
+// the most a row can lose. `noise` is the error of the Gram matrix's entries, relative to its
 // diagonal: it is added to the diagonal of C, which is then positive definite.
 template <class T>
 void spans(const Machines<T>& machines, double noise, double* spans, const Context& context);

@@ -34,8 +34,8 @@ double soft(double v, double threshold) {
     return v > threshold ? v - threshold : v < -threshold ? v + threshold : 0.0;
 }
 
-// φ(θ) = z θ + absolute |θ| + ½ quadratic θ² in its box: one sample's share of the objective when z
-// is held.
+// φ(θ) = z θ + absolute |θ| + ½ quadratic θ² in its box: one sample's share of the objective with z
+// fixed.
 struct Share {
     double quadratic, lower, upper, absolute;
 
@@ -61,8 +61,7 @@ struct Share {
         return value(theta) - value(best);
     }
 
-    // By how much the optimality condition at θ holds with room to spare; negative: by how much it
-    // fails.
+    // How much room the optimality condition at θ has; negative: by how much it fails.
     double slack(double theta, double slope) const {
         double up = theta < upper ? slope + (theta >= 0 ? absolute : -absolute) : infinity;
         double down = theta > lower ? slope + (theta > 0 ? absolute : -absolute) : -infinity;
@@ -120,8 +119,8 @@ public:
                 settled = gap;
                 move_bias();
             }
-            // What was left out must be looked at again before anything is called solved. The
-            // threshold stays: one visit tells what may be left out again.
+            // What was left out must be checked again before anything is called solved. The
+            // threshold stays: one visit shows what may be left out again.
             if ((solved && !waits) || active_.empty()) active_ = movable_;
         }
         done.active = static_cast<Index>(active_.size());
@@ -129,7 +128,7 @@ public:
     }
 
 private:
-    // The samples in play aim at less than the whole gap: what all of them have must fit in, too.
+    // The samples in play aim at less than the whole gap, which must hold for all of them.
     static constexpr double part_in_play = 0.3;
 
     // One pass over the active samples in random order; returns their share of the gap.
@@ -168,7 +167,7 @@ private:
         sum_ += change;
     }
 
-    // The multiplier step. σ grows when five of them have not brought Σθ a good deal nearer to 0.
+    // The multiplier step. σ grows if five of them have not brought Σθ much nearer to 0.
     void move_bias() {
         at_.b += at_.sigma * sum_;
         if (++moves_ % 5 != 0) return;
@@ -176,8 +175,8 @@ private:
         last_sum_ = std::abs(sum_);
     }
 
-    // What it costs to make Σθ = 0: little where many θ have room to share it, else as much as the
-    // bias may have to move.
+    // The cost of making Σθ = 0: little if many θ have room to share it, else as much as the bias
+    // may have to move.
     double price_of_sum() const {
         if (at_.sigma == 0 || sum_ == 0) return 0.0;
         double room = 0;

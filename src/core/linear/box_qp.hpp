@@ -20,17 +20,17 @@ struct BoxTerms {
     double absolute;
 };
 
-// Where the descent stands: θ (n entries) and w = (Xᵀθ)ⱼ / l2ⱼ (d entries), kept by the caller.
+// The state of the descent: θ (n entries) and w = (Xᵀθ)ⱼ / l2ⱼ (d entries), kept by the caller.
 struct BoxIterate {
     double *theta, *w;
     double b;      // 0 without a bias
-    double sigma;  // the curvature lent to the bias; 0 when the model has none
+    double sigma;  // the curvature lent to the bias; 0 without one
     // Coordinates whose gradient points out of their box by more than this are left out
     // (shrinking); the largest violation of the last epoch, ∞ at the start.
     double threshold;
 };
 
-// How far to go: until the duality gap is about `gap`, for so many epochs, or for so many visits of
+// When to stop: when the duality gap is about `gap`, or after `epochs` epochs or `visits` visits of
 // a sample.
 struct BoxLimits {
     double gap;
@@ -39,8 +39,8 @@ struct BoxLimits {
     std::uint64_t visits = std::uint64_t{1} << 62;
 };
 
-// What a descent did: an estimate of the duality gap over all samples, made while they were
-// visited; how many epochs it took; and how many of the last ones' coordinates were left in play.
+// The result of a descent: an estimate of the duality gap over all samples, made while they were
+// visited; the number of epochs; and how many coordinates the last one left in play.
 struct BoxProgress {
     double gap;
     Index epochs, active;

@@ -8,14 +8,14 @@ namespace {
 
 #define GAPLESS_BODY [[gnu::always_inline]] inline
 
-// Rows are shared out in so many stretches at most, each with sums of its own, and with at least so
-// many rows for each class, since sums of stretches must be added.
+// Rows are divided into at most this many chunks, each with its own sums, and with at least this
+// many rows for each class, since the sums of chunks must be added.
 constexpr Index most_stretches = 16;
 constexpr Index rows_per_class = 16;
-// The clock is looked at every so many rows; so many are copied if X is stored by columns.
+// Check the clock every `some_rows` rows; copy as many at a time if X is stored by columns.
 constexpr Index some_rows = 64;
-// Rows of a task that measures distances, and how many of them are taken side by side, so that what
-// belongs to the classes is read once for all of these.
+// Rows of a task that measures distances, and how many of them are taken side by side, so that the
+// data of the classes are read once for all of these.
 constexpr Index tile_rows = 64;
 constexpr Index together = 4;
 
@@ -59,7 +59,7 @@ void add_squares(double weight, const float* x, const double* mean, double* squa
 
 // ---- all rows ----
 
-// The rows [begin, end) one after the other, copied only if X has its columns one after the other.
+// The rows [begin, end) one after another, copied only if X is stored by columns.
 template <class X>
 const X* tile_of(const Dense<X>& x, Index begin, Index end, std::vector<X>& memory) {
     if (x.order == Order::rows) return x.data + begin * x.columns;
@@ -70,8 +70,8 @@ const X* tile_of(const Dense<X>& x, Index begin, Index end, std::vector<X>& memo
     return memory.data();
 }
 
-// Call add(row, x, sums) for all rows of some weight, on all threads; `sums` are as many as asked
-// for, all 0 at first, and those of all stretches of rows are added to `out` in order.
+// Call add(row, x, sums) for all rows with weight, on all threads; `sums` start at 0, and those of
+// all chunks of rows are added to `out` in order.
 template <class X, class Add>
 void sum_rows(const ClassRows<X>& rows, Index count, double* out, const Context& context,
               Add&& add) {
@@ -100,7 +100,7 @@ void sum_rows(const ClassRows<X>& rows, Index count, double* out, const Context&
 
 // ---- distances ----
 
-// Sums over the columns for `together` rows at once, each in an order of its own.
+// Sums over the columns for `together` rows at once, each in its own order.
 template <bool has_missing, class X>
 GAPLESS_BODY void distance_loop(const X* const* x, const double* mean, const double* precision,
                                 const double* offset, Index d, double* out) {
@@ -174,7 +174,7 @@ void class_squares(const ClassRows<X>& rows, const double* means, double* square
 template <class X>
 void class_counts(const Compressed<X>& x, const std::int32_t* y, const double* weights,
                   Index classes, double* counts, const Context& context) {
-    // The rows of each class one after the other, so that a task has one class and its sums to
+    // The rows of each class one after another, so that a task has one class and its sums to
     // itself.
     std::vector<Index> start(classes + 1, 0), order(x.lines);
     for (Index i = 0; i < x.lines; ++i) ++start[y[i] + 1];
@@ -208,7 +208,7 @@ void class_distances(const Dense<X>& x, const ClassShapes& shapes, double* out,
         const X* tile = tile_of(x, begin, end, memory);
         for (Index i = begin; i < end; i += together) {
             checkpoint();
-            // The last row stands in where there are fewer.
+            // The last row fills in if there are fewer.
             const X* chosen[together];
             for (Index r = 0; r < together; ++r)
                 chosen[r] = tile + (std::min(i + r, end - 1) - begin) * d;

@@ -11,37 +11,37 @@ namespace {
 
 constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// Rows of a factor that are eliminated together.
+// Rows of a factor eliminated together.
 constexpr Index panel = 48;
-// The smallest pivot of a matrix with ones on its diagonal that counts as more than rounding.
+// The smallest pivot of a matrix with a unit diagonal that counts as more than rounding.
 constexpr double smallest_pivot = 1e-10;
 // How accurately the Newton equations are solved at first and at best.
 constexpr double first_accuracy = 0.5, best_accuracy = 1e-6;
 constexpr Index most_products = 250;
-// The block is made anew after so large a change of the curvature, or so many products.
+// Rebuild the block after this large a change of the curvature, or this many products.
 constexpr double stale_change = 0.5;
 constexpr Index stale_products = 10;
-// The line search ends at a slope so much less steep, after a Newton step and after one from
-// gradients; or after so many trials that were good enough.
+// The line search ends at a slope this much flatter, after a Newton step and after one from
+// gradients; or after this many acceptable trials.
 constexpr double level = 0.25, level_by_gradients = 0.9;
 constexpr int most_trials = 40, enough_trials = 3;
-// Steps from gradients remember so many earlier ones. The first is so much shorter than the
-// diagonal of the Hessian says, since curvature falls where the scores grow.
+// Steps from gradients remember this many earlier ones. The first is this much shorter than the
+// diagonal of the Hessian suggests, since curvature falls as the scores grow.
 constexpr std::size_t most_memories = 10;
 constexpr double first_length = 0.1;
-// They go on while so many of them make the squared gradient so much smaller; a Newton step takes
-// about as long, and does.
+// They continue while this many of them reduce the squared gradient by this factor; a Newton step
+// takes about as long, and does.
 constexpr std::size_t patience = 15;
 constexpr double least_progress = 0.1;
-// Nor do they once about this part of the objective is left to gain: the last digits, which
-// formulas for held-out rows build on, are what Newton steps are best at.
+// They stop once about this part of the objective is left to gain: Newton steps are best at the
+// last digits, which formulas for held-out rows build on.
 constexpr double few_digits = 1e-5;
 
 double inner(const std::vector<double>& a, const std::vector<double>& b) {
     return dot(a.data(), b.data(), static_cast<Index>(a.size()));
 }
 
-// Each x ≤ 0 becomes eˣ.
+// Replace each x ≤ 0 by eˣ.
 void raise(double* x, Index n) {
 #pragma omp simd
     for (Index i = 0; i < n; ++i) x[i] = exp_of(x[i]);
@@ -77,7 +77,7 @@ bool ScaledCholesky::factor(std::vector<double> a, Index n, const Blas& blas) {
             L[i * n + i] = std::sqrt(pivot);
         }
         if (end == n) break;
-        // The rows below: L Lᵀ of the panel is taken off.
+        // Subtract L Lᵀ of the panel from the rows below.
         const Index below = n - end;
         negative.resize(below * width);
         for (Index i = 0; i < below; ++i)
@@ -177,7 +177,7 @@ double ClassNewton::loss(const double* z, double* p, double* slope) const {
         for (Index k = i * K_; k < (i + 1) * K_; ++k) p[k] = z[k] - largest;
     }
     double sum = 0;
-    // What is not yet the exponential of the true class is kept before it is overwritten.
+    // Keep the scores of the true class before they are overwritten by their exponentials.
     for (Index i = 0; i < n_; ++i)
         if (problem_.weights[i] > 0) sum -= problem_.weights[i] * p[i * K_ + problem_.y[i]];
     raise(p, n_ * K_);
@@ -259,7 +259,7 @@ bool ClassNewton::solve_jointly(const ClassIterate& at, const Blas& blas) {
     for (Index k = 0; k < K_; ++k)
         for (Index j = 0; j < d_; ++j) H[(k * m + j) * (size + 1)] += problem_.l2[j];
     if (problem_.has_bias && K_ > 1) {
-        // The same shift of all scores changes nothing; this makes H regular, and steps that sum
+        // The same shift of all scores changes nothing; this makes H regular, with steps that sum
         // to 0 over the classes as the gradient does.
         double trace = 0;
         for (Index k = 0; k < K_; ++k) trace += H[(k * m + d_) * (size + 1)];
@@ -472,7 +472,7 @@ bool ClassNewton::step_by_memories(ClassIterate& at, const Context& context) {
     multiply(step_w_.data(), step_b_.data(), along_.data(), context.blas);
     Memory memory{step_w_, step_b_, Vector(at.gradient, at.gradient + d_ * K_), bias_gradient_};
     Checkpoint checkpoint(context.poll);
-    // The first step is short on purpose, so it need not be level.
+    // The first step is short on purpose, so its slope need not be flat.
     if (!search(at, memories_.empty() ? 1.0 : level_by_gradients, checkpoint)) return false;
     gradient_at(at, context.blas);
     for (double& v : memory.step_w) v *= length_;
@@ -506,8 +506,8 @@ bool ClassNewton::step(ClassIterate& at, const Context& context) {
     return true;
 }
 
-// As in the solver `newton`: falls enough (Armijo), and is level enough (Wolfe). Where the fall is
-// lost in rounding, the slope must be at most half as steep (Hager and Zhang 2005).
+// As in the solver `newton`: enough decrease (Armijo), and a flat enough slope (Wolfe). If rounding
+// hides the decrease, the slope must be at most half as steep (Hager and Zhang 2005).
 bool ClassNewton::search(ClassIterate& at, double steepest, Checkpoint& checkpoint) {
     double first = dot(at.gradient, step_w_.data(), d_ * K_) + inner(bias_gradient_, step_b_);
     decrement_ = -first;

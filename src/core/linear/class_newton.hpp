@@ -1,12 +1,12 @@
 // Newton's method for the logistic loss of two classes and the softmax loss of several, with a
-// ridge penalty, on dense data that are so small that a step takes less time than Python needs to
-// ask for one: P = Σ sᵢ ℓ(yᵢ, zᵢ) + ½ Σⱼ l2ⱼ ‖wⱼ‖², z = Xw + b.
+// ridge penalty, on dense data so small that a step takes less time than Python needs to request
+// one: P = Σ sᵢ ℓ(yᵢ, zᵢ) + ½ Σⱼ l2ⱼ ‖wⱼ‖², z = Xw + b.
 //
-// A step solves the Newton equations by a factor of the whole Hessian where it is small, else by
-// conjugate gradients with one factored block for all classes (Böhning 1992, Annals of the
-// Institute of Statistical Mathematics 44). Its length is found on the true objective. Where few
+// A step solves the Newton equations by a factor of the whole Hessian if it is small, else by
+// conjugate gradients with one factorised block for all classes (Böhning 1992, Annals of the
+// Institute of Statistical Mathematics 44). Its length is found on the true objective. If few
 // digits are wanted, steps from the gradients of earlier ones take less time (L-BFGS; Liu and
-// Nocedal 1989, Mathematical Programming 45); Newton steps go on where these are slow.
+// Nocedal 1989, Mathematical Programming 45); Newton steps take over if these are slow.
 #pragma once
 
 #include <deque>
@@ -17,11 +17,11 @@
 
 namespace gapless {
 
-// The lower factor of a positive definite matrix with ones on its diagonal once it is scaled.
+// The lower factor of a positive definite matrix scaled to a unit diagonal.
 class ScaledCholesky {
 public:
-    // Factors a (n × n, by rows, of which the lower triangle is read); false where a pivot is so
-    // small that solutions would have few digits.
+    // Factorises a (n × n, by rows, lower triangle); false if a pivot is so small that solutions
+    // would have few digits.
     bool factor(std::vector<double> a, Index n, const Blas& blas);
     // b (n × columns, by rows) becomes the solution.
     void solve(double* b, Index columns, const Blas& blas) const;
@@ -39,10 +39,10 @@ struct ClassProblem {
     const double* l2;  // one number > 0 per feature
     Index outputs;
     bool has_bias;
-    double scale;  // of P, for what rounding may do
+    double scale;  // of P, to bound rounding
 };
 
-// Where the method stands: w (d × K), b (K), z and slope s·ℓ′ (n × K), the gradient in w (d × K).
+// The state of the method: w (d × K), b (K), z and slope s·ℓ′ (n × K), the gradient in w (d × K).
 struct ClassIterate {
     double *w, *b, *z, *slope, *gradient;
     double primal = 0;
@@ -50,20 +50,20 @@ struct ClassIterate {
 
 class ClassNewton {
 public:
-    // With `is_joint` the Hessian of all unknowns together is factored; `by_gradients` begins with
-    // steps that need none.
+    // With `is_joint` the Hessian of all unknowns together is factorised; `by_gradients` begins
+    // with steps that need none.
     ClassNewton(const ClassProblem& problem, bool is_joint, bool by_gradients);
     // z, slope, gradient and P of the given w and b.
     void begin(ClassIterate& at, const Context& context);
-    // The next iterate; false, and the old one, where no step along the direction found is better.
+    // The next iterate; false, and the old one, if no step along the direction improves.
     bool step(ClassIterate& at, const Context& context);
     // −⟨∇P, step⟩ of the last step: twice what the quadratic model promised.
     double decrement() const { return decrement_; }
 
 private:
     using Vector = std::vector<double>;
-    // A step that was made, how the gradient changed, ⟨step, change⟩, and what the preconditioner
-    // must be multiplied by to agree with it.
+    // A step taken, the change of the gradient, ⟨step, change⟩, and the factor that makes the
+    // preconditioner agree with it.
     struct Memory {
         Vector step_w, step_b, change_w, change_b;
         double product = 0, length = 1;
@@ -85,12 +85,12 @@ private:
                       const Blas& blas) const;
     void hessian_times(const Vector& w, const Vector& b, Vector& out_w, Vector& out_b,
                        const Blas& blas);
-    // Only differences between the classes matter to the loss: of what is the same for all, the
+    // Only differences between the classes matter to the loss: for what is the same for all, the
     // penalty alone decides, and 0 is best.
     void remove_common_part(const ClassIterate& at);
     bool solve_by_memories(const ClassIterate& at, const Blas& blas);
     bool step_by_memories(ClassIterate& at, const Context& context);
-    // Whether a point along the step is better; it is level if its slope is so much less steep.
+    // Whether a point along the step is better; it is accepted if its slope is this much flatter.
     bool search(ClassIterate& at, double steepest, Checkpoint& checkpoint);
 
     ClassProblem problem_;
@@ -105,7 +105,7 @@ private:
     Vector curvature_, made_at_;  // means over the classes, now and of the block
     Vector block_mean_, diagonal_;
     std::deque<Memory> memories_;
-    Vector sizes_;  // of the gradients at the steps that were made from gradients
+    Vector sizes_;  // of the gradients at the steps taken from gradients
     double block_total_ = 0, size_before_ = 0, decrement_ = 0, length_ = 0;
     Index products_ = 0;
 };

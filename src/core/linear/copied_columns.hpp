@@ -1,4 +1,4 @@
-// Some columns of the data, copied into double: they lie one after the other, carry the scaling of
+// Some columns of the data, copied into double: they lie one after another, include the scaling of
 // their rows, and the loops over them need no template per type of the data.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace gapless {
 
-// Which columns of the data take part, what the data has subtracted from each (one entry per column
-// of the data, or null), and the slopes of a free bias (one per output), null without one.
+// The columns of the data that take part, what the data has subtracted from each (one entry per
+// column of the data, or null), and the slopes of a free bias (one per output), null without one.
 struct ColumnChoice {
     const Index* which;
     Index count;
@@ -21,7 +21,7 @@ struct ColumnChoice {
     double center_of(Index t) const { return center ? center[which[t]] : 0.0; }
 };
 
-// A column: values, their rows (null: all rows in order), how many.
+// A column: values, their rows (null: all rows in order), their number.
 struct Line {
     const double* value;
     const std::int32_t* index;
@@ -62,8 +62,8 @@ void for_each_entry(const Compressed<T>& x, const ColumnChoice& choice, Checkpoi
 class CopiedColumns {
 public:
     // Rows are multiplied by `scale` if it is not null. From each column is subtracted: without a
-    // free bias, its centre; with one, whatever suits, because the bias makes up for it: the mean
-    // under `weights` (with the given stride) for dense data, nothing for sparse data.
+    // free bias, its centre; with one, whatever is convenient, because the bias compensates: the
+    // mean under `weights` (with the given stride) for dense data, nothing for sparse data.
     template <class T>
     CopiedColumns(const Dense<T>& x, const ColumnChoice& choice, const double* scale,
                   const double* weights, Index stride, Checkpoint& checkpoint)

@@ -6,14 +6,14 @@
 namespace gapless {
 namespace {
 
-// A column depends on the others if this part of its square or less is left beside them.
+// A column depends on the others if they leave this part of its square or less.
 constexpr double dependent = 1e-11;
 // Slopes on the active set smaller than this part of the gradient at w = 0 are rounding.
 constexpr double rounding = 1e-12;
 // Of the features that should join, those whose excess is at least this part of the largest do.
 constexpr double joining = 0.1;
-// The factor for another l2 serves while l2 is at least this part of what it was made for, and
-// leads to the minimiser within so many steps.
+// The factor for another l2 is used while l2 is at least this part of its own, and reaches the
+// minimiser within this many steps.
 constexpr double stale = 0.7;
 constexpr int most_steps = 8;
 constexpr Index block = 32;
@@ -77,7 +77,7 @@ void UpperFactor::refactor(Index size, Entry&& entry, const Blas& blas, Checkpoi
         for (Index i = k; i < end; ++i) {
             const double diagonal = entry(i, i);
             for (Index l = k; l < i; ++l) axpy(-row(l)[i], row(l) + i, row(i) + i, size - i);
-            // Rounding may leave too little; what the factor then solves is corrected afterwards.
+            // Rounding may leave too little; the solution of the factor is corrected afterwards.
             const double pivot = std::sqrt(std::max(row(i)[i], dependent * diagonal));
             for (Index j = i; j < size; ++j) row(i)[j] /= pivot;
             row(i)[i] = pivot;
@@ -242,7 +242,7 @@ GramLasso::Result GramLasso::solve(const double* l1, const double* l2, const Goa
         checkpoint();
         if (gap(goal.target_square) <= goal.gap) return {changes_, true};
         const std::vector<Index> chosen = violators(goal.tolerance);
-        // What the steps have left need not be smaller than what pushes the others.
+        // The remaining error of the steps need not be smaller than what pushes the others.
         const double left = chosen.empty() ? 0.0 : joining * excess(chosen[0]);
         if (steps < most_steps + 2 && !is_settled(std::max(goal.tolerance, left))) {
             if (steps == most_steps) refactor(checkpoint);
@@ -259,8 +259,8 @@ GramLasso::Result GramLasso::solve(const double* l1, const double* l2, const Goa
     return {changes_, false};
 }
 
-// With a somewhat smaller l2 than it was made for, the factor still leads to the minimiser in a few
-// steps, which cost less than another factor.
+// With a somewhat smaller l2 than its own, the factor still reaches the minimiser in a few steps,
+// which cost less than another factor.
 void GramLasso::set_penalty(const double* l1, const double* l2, Checkpoint& checkpoint) {
     std::copy(l1, l1 + features(), l1_.begin());
     std::copy(l2, l2 + features(), l2_.begin());
@@ -270,8 +270,8 @@ void GramLasso::set_penalty(const double* l1, const double* l2, Checkpoint& chec
     if (!is_good) refactor(checkpoint);
 }
 
-// P − D on these features alone, for the residual scaled until |gⱼ| ≤ l1ⱼ or, with l2 > 0, as it
-// is.
+// P − D on these features alone, for the residual scaled until |gⱼ| ≤ l1ⱼ or, with l2 > 0,
+// unscaled.
 double GramLasso::gap(double target_square) const {
     double qw = 0, gw = 0, penalty = 0, excess = 1, conjugate = 0;
     bool is_soft = true;
@@ -348,8 +348,8 @@ void GramLasso::settle(Index zeros, Checkpoint& checkpoint) {
     }
 }
 
-// Move the active coefficients along a step, at most `length` of it and no further than where the
-// first of them becomes 0; returns how far.
+// Move the active coefficients along a step, at most `length` of it and at most to where the first
+// of them becomes 0; returns how far.
 double GramLasso::move(const std::vector<double>& step, double length) {
     Index first = -1;
     for (Index i = 0; i < active(); ++i) {
@@ -367,7 +367,7 @@ double GramLasso::move(const std::vector<double>& step, double length) {
     return length;
 }
 
-// Whether a step would take an active coefficient, now 0, to the other sign.
+// Whether a step would move an active coefficient, now 0, to the other sign.
 bool GramLasso::is_at_end(Index position, const std::vector<double>& step) const {
     const Index j = active_[position];
     return w_[j] == 0 && sign_[j] * step[position] < 0;
@@ -380,7 +380,7 @@ void GramLasso::leave(Index position) {
     ++changes_;
 }
 
-// Features at 0 that the gradient pushes away, those that it pushes hardest first.
+// Features at 0 that the gradient pushes away, the most strongly pushed first.
 std::vector<Index> GramLasso::violators(double tolerance) const {
     std::vector<Index> found;
     double largest = 0;
@@ -397,7 +397,7 @@ std::vector<Index> GramLasso::violators(double tolerance) const {
     return found;
 }
 
-// Let features join the active set; one that depends on it takes the place of another.
+// Add features to the active set; one that depends on it replaces another.
 void GramLasso::admit(const std::vector<Index>& chosen, Checkpoint& checkpoint) {
     const Index before = active(), count = static_cast<Index>(chosen.size());
     const Index stride = before + count;
@@ -417,7 +417,7 @@ void GramLasso::admit(const std::vector<Index>& chosen, Checkpoint& checkpoint) 
         sign_[j] = gradient_[j] > 0 ? 1 : -1;
         const double rest = diagonal(j) - dot(u, u, size);
         if (rest <= dependent * diagonal(j)) {
-            // Where others have just joined, the slopes are not 0, and it has to wait.
+            // If others have just joined, the slopes are not 0, and it has to wait.
             if (c > 0) continue;
             if (make_room(j)) return admit({j}, checkpoint);
             is_barred_[j] = 1;
@@ -433,7 +433,7 @@ void GramLasso::admit(const std::vector<Index>& chosen, Checkpoint& checkpoint) 
     factor_.append(joined);
 }
 
-// If xⱼ is a combination of active columns, shift weight from them to it, which leaves Xw as it is
+// If xⱼ is a combination of active columns, shift weight from them to it, which leaves Xw unchanged
 // and lowers the penalty, until enough of them are 0. False if that does not end.
 bool GramLasso::make_room(Index j) {
     while (true) {

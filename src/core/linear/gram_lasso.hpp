@@ -3,8 +3,8 @@
 //     min over w of  ½wᵀGw − qᵀw + Σ l1ⱼ|wⱼ| + ½l2ⱼwⱼ²,   l1 > 0, some signs forbidden.
 //
 // Given which coefficients are not 0 and their signs, the minimiser solves a linear system, whose
-// Cholesky factor is kept from one penalty to the next, and changed as coefficients come and go.
-// So a whole path costs little more than its last point, and every point is exact.
+// Cholesky factor is kept from one penalty to the next and updated as coefficients come and go. So
+// a whole path costs little more than its last point, and every point is exact.
 //
 // References: Osborne, Presnell and Turlach (2000), IMA J. Numer. Anal. 20, for the active set;
 // Gill, Golub, Murray and Saunders (1974), Math. Comp. 28, for changing the factor.
@@ -23,16 +23,16 @@ namespace gapless {
 class UpperFactor {
 public:
     Index size() const { return size_; }
-    // Make it the factor of H (size × size), whose upper triangle `entry(i, j)`, i ≤ j, gives.
+    // Make it the factor of H (size × size), whose upper triangle is `entry(i, j)`, i ≤ j.
     template <class Entry>
     void refactor(Index size, Entry&& entry, const Blas& blas, Checkpoint& checkpoint);
     // u = U⁻ᵀh for columns h of H that would join, `stride` apart.
     void project(double* h, Index count, Index stride, const Blas& blas,
                  Checkpoint& checkpoint) const;
-    // Take in columns of U: the first has size() + 1 entries, down to its pivot, the next one more.
+    // Append columns of U: the first has size() + 1 entries, down to its pivot, the next one more.
     void append(const std::vector<const double*>& columns);
     void remove(Index position);
-    // x = U⁻¹x; and x = U⁻ᵀx, x = H⁻¹x where the first `zeros` entries of x are 0.
+    // x = U⁻¹x; and x = U⁻ᵀx, x = H⁻¹x if the first `zeros` entries of x are 0.
     void solve_upper(std::vector<double>& x) const;
     void solve_transposed(double* x, Index zeros) const;
     void solve(std::vector<double>& x, Index zeros) const;
@@ -51,13 +51,14 @@ public:
     explicit GramLasso(const Blas& blas) : blas_(blas) {}
     Index features() const { return static_cast<Index>(q_.size()); }
 
-    // Features join: their products with all features, themselves last, (all × added) row after
-    // row, and with the target; whether they may become positive, negative.
+    // Add features: their products with all features, themselves last, (all × added) row after row,
+    // and with the target; whether they may become positive, negative.
     void grow(const double* products, const double* q, const bool* may_rise, const bool* may_fall,
               Index added);
 
-    // When to stop: at that gap, for a target whose square is given; or where |gⱼ| exceeds l1ⱼ by
-    // at most the part `tolerance` of it; or, in vain, after so many changes of the active set.
+    // When to stop: at this gap, for a target with the given square; or when |gⱼ| exceeds l1ⱼ by at
+    // most the part `tolerance` of it; or, unsuccessfully, after this many changes of the active
+    // set.
     struct Goal {
         double gap, target_square, tolerance;
         Index most_changes;
@@ -73,7 +74,7 @@ public:
     // q − Gw
     const std::vector<double>& gradient() const { return gradient_; }
 
-    // Note the solution and the active set, and go back to what was noted.
+    // Save the solution and the active set, and restore them.
     void save() { saved_ = {active_, factor_, w_, factored_l2_}; }
     void restore();
 

@@ -8,16 +8,16 @@
 namespace gapless {
 namespace {
 
-// A polynomial in x; a loop over the coefficients would keep the one over the rows from becoming
-// one of vectors.
+// A polynomial in x; a loop over the coefficients would keep the loop over the rows from
+// vectorising.
 template <class... Coefficient>
 GAPLESS_BODY double polynomial(double x, double highest, Coefficient... others) {
     ((highest = highest * x + others), ...);
     return highest;
 }
 
-// log(1 + e) for e in [0, 1], to about two units: 2 artanh s with s = e / (2 + e), or that of half
-// of 1 + e where this is nearer to 1.
+// log(1 + e) for e in [0, 1], to about two units in the last place: 2 artanh s with s = e /
+// (2 + e), or for half of 1 + e if this is nearer to 1.
 GAPLESS_BODY double log_1_plus(double e) {
     constexpr double root = 0x1.a827999fcef32p-2, log_2 = 0x1.62e42fefa39efp-1;
     const bool is_large = e > root;
@@ -27,7 +27,7 @@ GAPLESS_BODY double log_1_plus(double e) {
     return (is_large ? log_2 : 0.0) + (2 * s + 2 * s * square * series);
 }
 
-// All rows go through these loops, so that none is rounded otherwise than its like.
+// All rows go through these loops, so that equal rows are rounded equally.
 constexpr Index stretch = 64;
 
 void of_stretch(const double* y, const double* z, double* value, double* gradient,

@@ -5,8 +5,8 @@
 
 namespace gapless {
 
-// Of each row: log(1 + exp(−yz)), its derivative in z, and the second one; y is −1 or 1. Rows that
-// are alike have the same bits, wherever they stand.
+// For each row: log(1 + exp(−yz)), its derivative in z, and the second one; y is −1 or 1. Equal
+// rows get the same bits, wherever they are.
 void logistic_derivatives(const double* y, const double* z, Index n, double* value,
                           double* gradient, double* curvature);
 

@@ -1,5 +1,5 @@
 // The exact minimisers of "quadratic + penalty" for one coordinate or one block. A penalty enters
-// coordinate descent here and nowhere else: a new kind is a case of PenaltyKind and a function.
+// coordinate descent here alone: a new kind is a case of PenaltyKind and a function.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct ElasticBox {
     double l1, l2, lower, upper;
 };
 
-// argmin over v of ½·curvature·(v − w)² + slope·(v − w) + l1|v| + ½·l2·v² on lower ≤ v ≤ upper.
-// Where that has no minimiser (no curvature, no bound, too small an l1) w stays.
+// argmin over v of ½·curvature·(v − w)² + slope·(v − w) + l1|v| + ½·l2·v² on lower ≤ v ≤ upper. If
+// there is no minimiser (no curvature, no bound, too small an l1), w stays.
 inline double minimise(const ElasticBox& r, double w, double slope, double curvature) {
     const double total = curvature + r.l2;
     const double c = curvature * w - slope;
@@ -31,7 +31,7 @@ inline double minimise(const ElasticBox& r, double w, double slope, double curva
     return std::isfinite(bound) ? bound : w;
 }
 
-// In place, A = LLᵀ with L in the lower triangle, rows one after the other; false when A is not
+// In place, A = LLᵀ with L in the lower triangle, rows one after another; false if A is not
 // positive definite.
 inline bool factorise(double* a, Index m) {
     for (Index i = 0; i < m; ++i) {
@@ -81,8 +81,8 @@ public:
 
     // Any positive semi-definite B (m × m). With τ = strength/‖v‖ the minimiser is
     // v = w − (B + τI)⁻¹(slope + τw), so τ‖v‖ = strength is one equation for x = 1/τ; 1/(τ‖v‖) is
-    // linear in x when B is a multiple of I, hence Newton's method on it needs few steps (the
-    // idea of Moré and Sorensen 1983 for the trust region).
+    // linear in x if B is a multiple of I, hence Newton's method on it needs few steps (the idea of
+    // Moré and Sorensen 1983 for the trust region).
     void minimise(const double* B, double strength, const double* slope, const double* w, Index m,
                   double* v) {
         double square = 0, trace = 0, w_square = 0;
@@ -98,7 +98,7 @@ public:
         if (!(strength > 0)) return solve(B, 0.0, slope, w, m, v), void();
         // All eigenvalues of B lie between 0 and its trace.
         double low = (norm / strength - 1) / trace;
-        // The columns of a block may have units that are twelve digits apart.
+        // The units of the columns of a block may be twelve digits apart.
         double high = 1e12 / (std::numeric_limits<double>::epsilon() * trace);
         double x = std::clamp(std::sqrt(w_square) / strength, low, high);
         for (int step = 0; step < 60; ++step) {
@@ -117,8 +117,8 @@ public:
 
 private:
     // v = w − (B + τI)⁻¹(slope + τw); returns vᵀ(B + τI)⁻¹v. Written as a step from w, it keeps its
-    // digits where columns have units far apart. The diagonal is lifted, in its own units, by what
-    // rounding may make B indefinite.
+    // digits if the units of the columns are far apart. The diagonal is lifted, in its own units,
+    // by the amount that rounding may make B indefinite.
     double solve(const double* B, double tau, const double* slope, const double* w, Index m,
                  double* v) {
         double lift = 4 * std::numeric_limits<double>::epsilon();

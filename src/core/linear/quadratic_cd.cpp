@@ -15,7 +15,7 @@ public:
     void record(const double* w, Index size) { points_.emplace_back(w, w + size); }
     bool is_ready() const { return static_cast<Index>(points_.size()) > steps; }
 
-    // false when the steps leave the combination open.
+    // false if the steps do not determine the combination.
     bool combine(std::vector<double>& out) const {
         const Index size = static_cast<Index>(points_[0].size());
         std::vector<double> products(steps * steps), c(steps, 1.0), difference[steps];
@@ -77,7 +77,7 @@ public:
                 lasted = 0;
             }
             everywhere = little || active.empty();
-            // A few sweeps are often enough; those that are not are made on a copy.
+            // A few sweeps are often enough; further ones are made on a copy.
             constexpr Index few = 3;
             if (!everywhere && ++lasted == few && is_worth_a_copy(active)) {
                 sweep += settle(active, least, effort.sweeps - sweep, gained, checkpoint);
@@ -93,7 +93,7 @@ public:
         return {effort.sweeps, false};
     }
 
-    // Sweeps over all features, `most` at most, until one gains little beside all that is gained.
+    // Sweeps over all features, at most `most`, until one gains little compared with all of them.
     Index settle_all(double least, Index most, double& gained, Checkpoint& checkpoint) {
         std::vector<Index> all(blocks_);
         for (Index b = 0; b < blocks_; ++b) all[b] = b;
@@ -120,8 +120,8 @@ private:
         return false;
     }
 
-    // Sweeps over the active features alone, `most` at most, until one gains little; returns how
-    // many. What they gain is added to `gained`.
+    // Sweeps over the active features alone, at most `most`, until one gains little; returns their
+    // number. Their gain is added to `gained`.
     Index settle(const std::vector<Index>& active, double least, Index most, double& gained,
                  Checkpoint& checkpoint) {
         const Index m = static_cast<Index>(active.size());
@@ -161,7 +161,7 @@ private:
                            [](double w) { return w == 0; });
     }
 
-    // One sweep over the given blocks; returns what it gained at least.
+    // One sweep over the given blocks; returns a lower bound on its gain.
     double visit(const std::vector<Index>& blocks, Checkpoint& checkpoint) {
         constexpr Index between_checks = 100'000;
         double gain = 0;
@@ -186,7 +186,7 @@ private:
         return gain;
     }
 
-    // Jump ahead if that brings the objective down; returns by how much.
+    // Jump ahead if that lowers the objective; returns by how much.
     double extrapolate(const std::vector<Index>& blocks) {
         if (!recent_.combine(target_)) return 0;
         for (Index j = 0; !has_norms() && j < q_.features(); ++j)
@@ -315,7 +315,7 @@ private:
                            [](double v) { return v == 0; });
     }
 
-    // Coordinate descent inside the block, which costs nothing beside the columns.
+    // Coordinate descent inside the block, which is cheap compared with the columns.
     void minimise_coordinates(const double* B, const ElasticBox& r, const double* w, Index m) {
         std::copy(w, w + m, candidate_.data());
         double gained = 0;
@@ -361,7 +361,7 @@ private:
     const SeparablePenalty& penalty_;
     double* w_;
     Index blocks_;
-    std::vector<std::vector<double>> hessian_;  // of each block, made when it is first needed
+    std::vector<std::vector<double>> hessian_;  // of each block, computed on first use
     std::vector<double> slope_, candidate_, step_, target_;
     BlockNorm block_norm_;
     Extrapolation recent_;
@@ -388,8 +388,8 @@ Descended descend_on_columns(const Matrix& data, const ColumnChoice& choice,
     for (std::size_t i = 0; i < root.size(); ++i) root[i] = std::sqrt(curvature.diagonal[i]);
     const CopiedColumns columns(data, choice, K > 1 ? nullptr : root.data(), curvature.diagonal, K,
                                 checkpoint);
-    // The data's own columns are x − center. With something else subtracted the bias makes up for
-    // the difference, and the slopes change accordingly.
+    // The data's own columns are x − center. If something else is subtracted, the bias compensates
+    // for the difference, and the slopes change accordingly.
     std::vector<double> offset(choice.count), slopes(slope, slope + choice.count * K);
     for (Index t = 0; choice.bias_slope && t < choice.count; ++t) {
         offset[t] = columns.shift(t) - choice.center_of(t);

@@ -23,8 +23,8 @@ struct SeparablePenalty {
     const double* strength;
 };
 
-// How far to go: until a sweep over all blocks gains at most `tolerance` times what all sweeps
-// gained so far, or for `sweeps` sweeps.
+// When to stop: when a sweep over all blocks gains at most `tolerance` times the gain of all sweeps
+// so far, or after `sweeps` sweeps.
 struct Effort {
     double tolerance;
     Index sweeps;
@@ -41,8 +41,8 @@ Descended descend_on_gram(const double* gram, Index features, Index outputs, con
                           const SeparablePenalty& penalty, Effort effort, const Poll& poll,
                           double* w);
 
-// On columns, without any Gram matrix: the chosen ones are copied once. `bias_step` receives b −
-// b₀, one per output, when there is a free bias.
+// On columns, without any Gram matrix: the chosen ones are copied once. `bias_step` receives
+// b − b₀, one per output, if there is a free bias.
 template <class Matrix>  // Dense<T>, or Compressed<T> whose lines are columns
 Descended descend_on_columns(const Matrix& data, const ColumnChoice& choice,
                              const RowCurvature& curvature, const double* slope,

@@ -3,8 +3,8 @@
 namespace gapless {
 namespace {
 
-// A feature whose curvature vanishes up to rounding, as that of a constant column beside a free
-// bias, has none, and no slope either.
+// A feature whose curvature vanishes up to rounding, such as a constant column beside a free bias,
+// has none, and no slope either.
 constexpr double negligible = 64 * std::numeric_limits<double>::epsilon();
 
 // out[k] += Σᵢ xᵢ U[i, k]

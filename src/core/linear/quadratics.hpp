@@ -12,7 +12,7 @@
 
 namespace gapless {
 
-// What coordinate descent asks of a quadratic.
+// What coordinate descent requires of a quadratic.
 template <class Q>
 concept Quadratic = requires(Q& q, Index j, double* out, const double* step) {
     { q.features() } -> std::convertible_to<Index>;
@@ -58,7 +58,7 @@ private:
 };
 
 // One output. The columns are scaled by v = √h, and u = √h·A(w − t). Eliminating the bias makes
-// every column orthogonal to v, of which only its mean and the number vᵀu need be kept.
+// every column orthogonal to v; only its mean and the number vᵀu need be kept.
 class ColumnQuadratic {
 public:
     // bias_slope is null without a free bias.

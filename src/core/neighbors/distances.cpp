@@ -25,9 +25,8 @@ struct PowerDifference {
 struct Inequality {
     GAPLESS_BODY double operator()(double x, double z) const { return x == z ? 0.0 : 1.0; }
 };
-// Numbers of which the range is [0, 1]. One that is missing may be as far away as any number of
-// that range, and two are as far apart as can be (Han, Kamber and Pei 2012, Data Mining, section
-// 9.5.1).
+// Numbers with the range [0, 1]. A missing one may be as far away as any number of that range, and
+// two are as far apart as possible (Han, Kamber and Pei 2012, Data Mining, section 9.5.1).
 struct ScaledDifference {
     GAPLESS_BODY double operator()(double x, double z) const {
         const bool no_x = x != x, no_z = z != z;
@@ -51,7 +50,7 @@ struct Largest {
     GAPLESS_BODY double operator()(double a, double b) const { return a < b ? b : a; }
 };
 
-// All terms of two rows, put together from 0 on, by parts that do not wait for each other.
+// All terms of two rows, joined starting from 0, in parts that do not wait for each other.
 template <class T, class Term, class Join>
 GAPLESS_BODY double fold_terms(const T* x, const T* z, Index d, Term term, Join join) {
     constexpr Index parts = 16;

@@ -1,8 +1,8 @@
 // Distances between two rows, and the order of neighbours that follows from them.
 //
-// Distances are compared in a reduced form, before a root is taken. Every search measures rows by
-// the function `reduced`, in double, so that all of them agree to the last bit and find the same
-// neighbours; what they do beforehand only rules out rows that are farther.
+// Distances are compared in a reduced form, before taking a root. Every search measures rows by the
+// function `reduced`, in double, so that all agree to the last bit and find the same neighbours;
+// earlier steps only rule out rows that are farther.
 #pragma once
 
 #include <algorithm>
@@ -28,10 +28,10 @@ enum class Metric {
 struct Distance {
     Metric metric;
     double power = 2;   // p of Minkowski's distance
-    Index numbers = 0;  // of mixed rows: the first so many columns are numbers, the rest categories
+    Index numbers = 0;  // of mixed rows: leading columns that are numbers; the rest are categories
 };
 
-// What of rows x and z (of d columns) is compared.
+// The reduced distance of rows x and z (of d columns).
 double reduced(const Distance& distance, const float* x, const float* z, Index d);
 double reduced(const Distance& distance, const double* x, const double* z, Index d);
 
@@ -45,7 +45,7 @@ struct Neighbor {
     double distance;  // reduced
     Index row;
     // The nearer row comes first, and of equally near ones the first; without a branch, because
-    // heaps ask for what nobody can foresee.
+    // heaps make unpredictable comparisons.
     [[gnu::always_inline]] bool operator<(const Neighbor& other) const {
         return (distance < other.distance) | ((distance == other.distance) & (row < other.row));
     }
@@ -56,9 +56,9 @@ class Nearest {
 public:
     explicit Nearest(Index k) : k_(k) {}
 
-    // How many rows are looked for.
+    // How many rows are wanted.
     Index wanted() const { return k_; }
-    // Rows that are farther are of no use.
+    // Rows farther away are of no use.
     double limit() const {
         return static_cast<Index>(heap_.size()) < k_ ? std::numeric_limits<double>::infinity()
                                                      : heap_.front().distance;
@@ -66,7 +66,7 @@ public:
     void offer(Neighbor candidate) {
         if (static_cast<Index>(heap_.size()) < k_) {
             if (heap_.empty()) heap_.reserve(k_);
-            // A heap is of use when there is something to take out of it.
+            // A heap is needed only once something must be removed.
             heap_.push_back(candidate);
             if (static_cast<Index>(heap_.size()) == k_) std::make_heap(heap_.begin(), heap_.end());
         } else if (candidate < heap_.front()) {
@@ -80,7 +80,7 @@ public:
     }
 
 private:
-    // In one way down the heap, where taking out and putting in would go down and up.
+    // In one pass down the heap, where pop and push would go down and up.
     void replace_farthest(Neighbor candidate) {
         Index hole = 0;
         for (Index child; (child = 2 * hole + 1) < k_; hole = child) {
@@ -114,7 +114,7 @@ private:
     std::vector<Neighbor> found_;
 };
 
-// Rows that a query must not find, as itself: those of its own label. Null where all count.
+// Rows that a query must not find, such as itself: those of its own label. Null if all count.
 struct Labels {
     const std::int64_t* of_query;
     const std::int64_t* of_row;

@@ -1,5 +1,5 @@
-// What searches share that rule out rows in float: units in which it does not overflow, and bounds
-// of its rounding.
+// What searches that rule out rows in float share: units in which it does not overflow, and bounds
+// on its rounding.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline float rounded_up(double value) {
 }
 inline float rounded_down(double value) { return -rounded_up(-value); }
 
-// Call work(first, count) for stretches of rows, on several threads.
+// Call work(first, count) for chunks of rows, on several threads.
 template <class Work>
 void for_blocks_of_rows(Index rows, const Context& context, Work&& work) {
     constexpr Index block = 128;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index leaf_rows = 32, children = 16;
 constexpr Index stretch = 64;     // queries of one task
-constexpr Index looked_at = 256;  // rows that tell which column varies most
+constexpr Index looked_at = 256;  // rows that determine which column varies most
 constexpr double underflow = 1e-40;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -63,14 +63,14 @@ GAPLESS_BODY float fold_leaf(const float* query, const float* leaf, Index d, flo
     return least;
 }
 
-// The least distance of each child's box, of which 16 are side by side.
+// The smallest distance of each child's box, 16 side by side.
 void bound_children(Metric by, const float* query, const float* boxes, Index d, float* out) {
     if (by == Metric::manhattan) return fold_boxes(query, boxes, d, out, Sum{});
     if (by == Metric::chebyshev) return fold_boxes(query, boxes, d, out, Maximum{});
     fold_boxes(query, boxes, d, out, Square{});
 }
 
-// The distance of each row of a leaf; returns the least.
+// The distance of each row of a leaf; returns the smallest.
 float measure_leaf(Metric by, const float* query, const float* leaf, Index d, float* out) {
     if (by == Metric::manhattan) return fold_leaf(query, leaf, d, out, Sum{});
     if (by == Metric::chebyshev) return fold_leaf(query, leaf, d, out, Maximum{});
@@ -109,7 +109,7 @@ Index widest(const T* x, Index d, const Index* rows, Index count) {
 
 Index rounded_up(Index n, Index to) { return (n + to - 1) / to; }
 
-// How many leaves each child of a node with so many leaves has, so that few nodes have few
+// How many leaves each child of a node with this many leaves has, so that few nodes have few
 // children.
 Index leaves_of_child(Index leaves) {
     Index most = 1;
@@ -141,7 +141,7 @@ KdTree<T>::KdTree(const T* x, Index rows, Index columns, const Distance& distanc
     scale_ = scale_to_float(x, rows, columns, mean_.data(), context);
     std::iota(row_.begin(), row_.end(), Index{0});
     nodes_.push_back({0, rows});
-    // Level by level: the nodes of one are split at the same time.
+    // Level by level: the nodes of one level are split at the same time.
     for (Index begin = 0, end = 1; begin < end;) {
         for (Index i = begin; i < end; ++i) {
             const Node node = nodes_[i];
@@ -172,7 +172,7 @@ KdTree<T>::KdTree(const T* x, Index rows, Index columns, const Distance& distanc
     }
 }
 
-// Cut the rows at places begin … end into parts of a size, by halves along the widest columns.
+// Divide the rows at places begin … end into parts of a size, halving along the widest columns.
 template <class T>
 void KdTree<T>::split(Index begin, Index end, Index parts, Index size) {
     if (parts <= 1) return;
@@ -185,8 +185,8 @@ void KdTree<T>::split(Index begin, Index end, Index parts, Index size) {
     split(middle, end, parts - half, size);
 }
 
-// The boxes of a node's children and the ends of its own, which is the last to be filled; of a leaf
-// its values.
+// The boxes of a node's children and the ends of its own, which is filled last; for a leaf its
+// values.
 template <class T>
 void KdTree<T>::fill(Index i, std::vector<double>& ends) {
     Node& node = nodes_[i];
@@ -253,10 +253,10 @@ std::vector<Index> KdTree<T>::by_leaf(const T* queries, Index count, const Conte
     return order;
 }
 
-// What float makes of the distance of a row, at most, whose reduced distance is at most the given
-// one. With errors u‖x‖ and u‖z‖ of rows in float, ‖x − z‖ grows by their sum at most; the sum over
-// the columns has a relative error. `lengths` is ‖x‖ + ‖z‖, or for boxes, which are rounded
-// outwards, ‖x‖.
+// The largest distance in float of a row whose reduced distance is at most the given one. With
+// errors u‖x‖ and u‖z‖ of rows in float, ‖x − z‖ grows by at most their sum; the sum over the
+// columns has a relative error. `lengths` is ‖x‖ + ‖z‖, or for boxes, which are rounded outwards,
+// ‖x‖.
 template <class T>
 float KdTree<T>::limit(double reduced, double lengths) const {
     if (!std::isfinite(reduced) || !(lengths < 1e15)) return infinity;
@@ -279,14 +279,14 @@ Index KdTree<T>::look_at(const Node& leaf, const Query& query, Collector& collec
     const double lengths = query.length + leaf.length;
     double known = collector.limit();
     float most = limit(known, lengths);
-    // Written so that NaN, of numbers beyond float, rules out nothing.
+    // Written so that NaN, from numbers beyond float, rules out nothing.
     if (least > most) return 0;
     Index measured = 0;
     for (Index p = leaf.begin; p < leaf.end; ++p) {
         if (found[p - leaf.begin] > most || labels.hides(query.number, row_[p])) continue;
         const T* row = x_ + row_[p] * columns_;
         collector.offer({reduced(distance_, query.row, row, columns_), row_[p]});
-        // To find the limit in float takes as long as to measure a row or two.
+        // Finding the limit in float takes as long as measuring a row or two.
         if (collector.limit() < known / 2) known = collector.limit(), most = limit(known, lengths);
         ++measured;
     }

@@ -1,8 +1,8 @@
 // Exact nearest neighbours in low dimension: a tree of boxes (Friedman, Bentley and Finkel 1977,
-// ACM TOMS 3) with 16 children for each node and leaves of 32 rows, so that the bounds of all
-// children, or the distances of all rows of a leaf, are computed side by side. That is done in
-// float; rows that are not ruled out, with all roundings counted, are measured in full. Queries are
-// taken in the order of their leaves: those of one stretch look at the same boxes and rows.
+// ACM TOMS 3) with 16 children per node and leaves of 32 rows, so that the bounds of all children,
+// or the distances of all rows of a leaf, are computed side by side. That is done in float; rows
+// that are not ruled out, with all rounding accounted for, are measured in full. Queries are taken
+// in the order of their leaves: those of one chunk visit the same boxes and rows.
 #pragma once
 
 #include "base/products.hpp"
@@ -13,7 +13,7 @@ namespace gapless {
 template <class T>
 class KdTree {
 public:
-    // At most so many columns; in more, boxes rule out little.
+    // The most columns; with more, boxes rule out little.
     static constexpr Index most_columns = 16;
 
     // The rows x (n × d, by rows) must live as long as this does. `distance` has one of the first
@@ -59,14 +59,14 @@ private:
     const T* x_;
     Index rows_, columns_;
     Distance distance_;
-    Metric by_;      // what float compares: Euclid's distance in place of Minkowski's,
-    double factor_;  // which is at most so many times as large
+    Metric by_;      // the metric compared in float: Euclidean in place of Minkowski,
+    double factor_;  // which is at most this many times as large
     std::vector<double> mean_;
     double scale_;
     std::vector<Node> nodes_;
-    std::vector<float> boxes_;   // of the children of a node: lowest values by columns, highest
-    std::vector<float> values_;  // of each leaf its columns, one after the other
-    std::vector<Index> row_;     // which row is at each place
+    std::vector<float> boxes_;   // for the children of a node: lowest values by columns, highest
+    std::vector<float> values_;  // for each leaf its columns, one after another
+    std::vector<Index> row_;     // the row at each place
 };
 
 }  // namespace gapless

@@ -7,9 +7,9 @@
 namespace gapless {
 namespace {
 
-constexpr Index most_first = 47;  // directions along which products are taken
+constexpr Index most_first = 47;  // directions of the products
 constexpr double double_unit = 0x1p-53;
-// What underflow in float may add to a product with the farthest query that is compared so.
+// What underflow in float may add to a product with the farthest query compared this way.
 constexpr double underflow = 1e-30;
 // Queries beyond this squared length, in units of the longest row, are compared in full.
 constexpr double far_away = 1e24;
@@ -27,8 +27,8 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
       size_(frame.size),
       halves_(in_whole_panels(rows), beyond_all) {
     if (frame.basis) basis_.assign(frame.basis, frame.basis + frame.size * columns);
-    // Errors as parts of the length of x − m: of the projection in double; of the length of what is
-    // left over, whose square is a difference, so that √|a² − b²| ≥ |a − b| bounds it; of float.
+    // Errors relative to the length of x − m: of the projection in double; of the length of the
+    // remainder, whose square is a difference, so that √|a² − b²| ≥ |a − b| bounds it; of float.
     const double projecting =
         std::sqrt(static_cast<double>(size_)) * rounding_of_sum(columns + 2, double_unit) +
         frame.defect;
@@ -123,7 +123,7 @@ void ProjectedRows<T>::write(const double* along, double length, Index row, Proj
     out.lengths[row] = length;
 }
 
-// By what factor a sum in float over all directions may come out larger.
+// The factor by which a sum in float over all directions may be too large.
 template <class T>
 double ProjectedRows<T>::summed() const {
     return 1 + 2 * rounding_of_sum(wide_width() + 3, float_unit);
@@ -138,7 +138,7 @@ double ProjectedRows<T>::slack() const {
     return moved() + 1.01 * rounding_of_sum(width() + 1, float_unit) + 8 * float_unit;
 }
 
-// What ½‖v‖² − ½ slack ‖z‖² − ⟨u, v⟩ is at most for rows z with ‖x − z‖² ≤ τ = `most`.
+// The upper limit of ½‖v‖² − ½ slack ‖z‖² − ⟨u, v⟩ for rows z with ‖x − z‖² ≤ τ = `most`.
 template <class T>
 double ProjectedRows<T>::limit(double most, double square, double length) const {
     if (!(length <= far_away)) return infinity;
@@ -146,9 +146,9 @@ double ProjectedRows<T>::limit(double most, double square, double length) const 
     return twice / 2 + float_unit * std::abs(twice) + underflow;
 }
 
-// What ‖u − v‖² along all directions, summed in float, is at most for rows z with ‖x − z‖² ≤ τ,
-// less what is due to the length of z. Squares of differences have one sign, so that rounding takes
-// a part of the sum alone.
+// The upper limit of ‖u − v‖² along all directions, summed in float, for rows z with ‖x − z‖² ≤ τ,
+// without the part due to the length of z. Squares of differences have one sign, so that rounding
+// only affects a part of the sum.
 template <class T>
 double ProjectedRows<T>::wide_limit(double most, double length) const {
     if (!(length <= far_away)) return infinity;

@@ -2,14 +2,15 @@
 //
 // With an orthonormal basis B, u = B(x − m) and r the length of what B leaves over of x − m,
 //     ‖x − z‖² ≥ ‖u − v‖² + (r − s)²,
-// which is the distance of the rows (u, r) and (v, s) of one column more than the basis has. These
-// are compared in float, with all roundings counted: along the first directions by products, which
-// rule out most rows; then along all of them, one row after the other. Only rows that both of them
-// leave are measured in full. Near rows, and near queries, are put together, so that queries meet
-// their neighbours early and rule out more of what follows.
+// which is the distance of the rows (u, r) and (v, s), with one column more than the basis. These
+// are compared in float, with all rounding accounted for: along the first directions by products,
+// which rule out most rows; then along all of them, row by row. Only rows that survive both are
+// measured in full. Near rows, and near queries, are grouped, so that queries meet their neighbours
+// early and rule out more of what follows.
 //
-// Without a basis nothing is left over: the products then tell the distance up to rounding, also
-// what it is at most, and all but about k rows of a query are ruled out before any is measured.
+// Without a basis there is no remainder: the products then give the distance up to rounding,
+// including an upper bound, and all but about k rows of a query are ruled out before any is
+// measured.
 #pragma once
 
 #include "base/products.hpp"
@@ -17,8 +18,8 @@
 
 namespace gapless {
 
-// What projected rows are measured from and along; the basis (size × columns, by rows) is null for
-// the columns themselves. The directions that tell most come first. ‖BBᵀ − 1‖ is at most `defect`.
+// The origin and directions of projected rows; the basis (size × columns, by rows) is null for the
+// columns themselves. The most informative directions come first. ‖BBᵀ − 1‖ is at most `defect`.
 struct Frame {
     const double* mean;
     const double* basis;
@@ -26,7 +27,7 @@ struct Frame {
     double defect;
 };
 
-// A row, and what its distance is at least, up to what all rows of a query share.
+// A row, and a lower bound on its distance, up to a term that all rows of a query share.
 struct BoundedRow {
     float bound;
     Index row;
@@ -47,7 +48,7 @@ public:
     const Distance& distance() const { return distance_; }
 
     // Every query (by rows) offers its near rows to its collector, a `Nearest` or a `Within`.
-    // Returns how many rows could be measured in full by the work that was done one by one.
+    // Returns how many rows could have been measured in full by the work done row by row.
     template <class Collector>
     Index search(const T* queries, std::vector<Collector>& collectors, const Labels& labels,
                  const Context& context) const;
@@ -60,10 +61,10 @@ private:
         std::vector<double> squares, lengths;
     };
 
-    // A query: its row, its number, its projections, who collects what is near, what the squared
-    // distance of a neighbour is at most (in the units of the frame), what the bounds of rows of
-    // use to it are at most, by products and along all directions, and rows that wait to be
-    // measured until others may have ruled them out.
+    // A query: its row, its number, its projections, its collector, an upper bound on the squared
+    // distance of a neighbour (in the units of the frame), the largest useful bounds of rows, by
+    // products and along all directions, and rows that wait to be measured until others may have
+    // ruled them out.
     template <class Collector>
     struct Question {
         const T* x;
@@ -77,7 +78,7 @@ private:
         std::vector<BoundedRow> waiting{};
     };
 
-    // Whether products tell what a distance is at most.
+    // Whether products give an upper bound on a distance.
     bool is_whole() const { return basis_.empty(); }
     // Directions of the products, and numbers of a row in them and in all directions.
     Index first_size() const;
@@ -127,15 +128,15 @@ private:
     Index size_;
     double scale_ = 1;       // a power of 2 that keeps float from overflowing
     double error_;           // of a projected row, as a part of its length
-    double slack_, summed_;  // what the functions of these names return
-    // Rows are kept in an order by which those of a tile are near each other.
+    double slack_, summed_;  // the results of the functions of these names
+    // Rows are kept in an order in which those of a tile are near each other.
     std::vector<Index> order_;       // their numbers
     std::vector<float> tile_means_;  // tiles × width
     std::vector<float> values_;      // n × width, in panels by columns
-    std::vector<float> halves_;      // what products are subtracted from
-    std::vector<float> spread_;      // from the least to the most that a distance can be, by halves
+    std::vector<float> halves_;      // from which products are subtracted
+    std::vector<float> spread_;      // from the least to the largest possible distance, halved
     std::vector<float> wide_;        // n × wide_width
-    std::vector<float> wide_slack_;  // what may be taken off the distance along all directions
+    std::vector<float> wide_slack_;  // subtracted from the distance along all directions
 };
 
 }  // namespace gapless

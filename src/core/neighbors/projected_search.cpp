@@ -1,4 +1,4 @@
-// How projected rows are searched: see projected_rows.hpp.
+// The search in projected rows: see projected_rows.hpp.
 #include <atomic>
 #include <bit>
 
@@ -12,13 +12,13 @@ namespace {
 
 constexpr Index query_block = 252, fewest_queries = 18;
 // Candidates of a tile that are measured before the next one, more of them in the first tiles; of
-// many those that are looked at before the others; and of a query that may wait.
+// many, those checked before the others; and those of a query that may wait.
 constexpr std::size_t few_at_once = 2, more_at_first = 8;
 constexpr Index most_waiting = 4096, first_tiles = 3, scouts = 16;
-constexpr Index most_queries = 1 << 14;  // that are put in order together
+constexpr Index most_queries = 1 << 14;  // ordered together
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The least of each sixteen numbers.
+// The smallest of each sixteen numbers.
 void least_of_sixteens(const float* bounds, Index count, float* out) {
     for (Index begin = 0; begin < count; begin += 16) {
         float least = bounds[begin];
@@ -45,7 +45,7 @@ struct Hits {
                     out.push_back({bounds[i], begin + i});
             }
     }
-    // What at least some of the rows are within, if there are many.
+    // A bound that at least `some` of the rows are within, if there are many.
     float cut_for(Index some) const {
         float all[tile_rows / 16], least[tile_rows / 16];
         least_of_sixteens(bounds, tile_rows, all);
@@ -56,8 +56,8 @@ struct Hits {
         std::nth_element(least, least + some, least + found);
         return least[some];
     }
-    // What at least so many rows of a whole tile are within, all of which were found, and not many
-    // more. Of each few rows that are apart by a stride the nearest one stands for them.
+    // A bound that at least `some` rows of a whole tile are within, all of which were found, and
+    // not many more. Of each few rows a stride apart the nearest one represents them.
     float cut_for_all(Index some) const {
         if (count < tile_rows || some > tile_rows / 4) return infinity;
         Index stride = 64;
@@ -85,7 +85,7 @@ void measure_along(const float* u, const float* rows, Index w, BoundedRow* near,
     }
 }
 
-// Without branches: which rows go cannot be foreseen.
+// Without branches: which rows go is unpredictable.
 void drop_beyond(float limit, std::vector<BoundedRow>& near) {
     std::size_t kept = 0;
     for (const BoundedRow& row : near) {
@@ -96,7 +96,7 @@ void drop_beyond(float limit, std::vector<BoundedRow>& near) {
     near.resize(kept);
 }
 
-// Ask for memory that is far apart before it is needed.
+// Prefetch scattered memory before it is needed.
 void prefetch(const void* memory, Index bytes) {
     constexpr Index line = 64;
     for (Index j = 0; j < bytes; j += line)
@@ -136,7 +136,7 @@ Index ProjectedRows<T>::measure(std::vector<BoundedRow>& near, std::size_t few,
     return measured * d;
 }
 
-// All rows that wait, in full. Of a tile that is searched as a whole, their order is of no use.
+// All waiting rows, in full. For a tile that is searched as a whole, their order does not matter.
 template <class T>
 template <class Collector>
 Index ProjectedRows<T>::measure_waiting(Question<Collector>& asked) const {
@@ -159,7 +159,7 @@ Index ProjectedRows<T>::measure_waiting(Question<Collector>& asked) const {
     return entries;
 }
 
-// Rule out rows that wait by those that are so near that k of them are nearer.
+// Rule out waiting rows by those so near that k of them are nearer.
 template <class T>
 template <class Collector>
 void ProjectedRows<T>::tighten(std::vector<float>& most, Question<Collector>& asked) const {
@@ -173,7 +173,7 @@ void ProjectedRows<T>::tighten(std::vector<float>& most, Question<Collector>& as
     drop_beyond(asked.first_limit, asked.waiting);
 }
 
-// Rows of a tile wait with the others, and tell more about how near the neighbours are.
+// Rows of a tile wait with the others, and show better how near the neighbours are.
 template <class T>
 template <class Collector>
 Index ProjectedRows<T>::keep(const Hits& found, std::vector<float>& most,
@@ -190,7 +190,7 @@ Index ProjectedRows<T>::keep(const Hits& found, std::vector<float>& most,
                                                                        order_[row.row]);
                                          }),
                           waiting.end());
-        // About half of them go, which pays for looking at all.
+        // About half of them go, which pays for checking all.
         if (std::ssize(waiting) / 2 >= wanted ||
             (asked.first_limit == infinity && std::ssize(waiting) >= wanted))
             tighten(most, asked);
@@ -207,7 +207,7 @@ Index ProjectedRows<T>::keep(const Hits& found, std::vector<float>& most,
 }
 
 // Bounds along all directions: the first few candidates are measured, and the others wait for those
-// of the later tiles, which may rule them out.
+// of later tiles, which may rule them out.
 template <class T>
 template <class Collector>
 Index ProjectedRows<T>::look_again(std::vector<BoundedRow>& near, std::size_t few,
@@ -276,7 +276,7 @@ Index ProjectedRows<T>::search_block(const Projection& block,
     return entries / std::max<Index>(columns_, 1);
 }
 
-// The tiles of rows, those first that are near most of the queries.
+// The tiles of rows, those near most of the queries first.
 template <class T>
 std::vector<Index> ProjectedRows<T>::tiles_for(const Projection& queries) const {
     const Index w = width(), tiles = (rows_ + tile_rows - 1) / tile_rows;

@@ -5,7 +5,7 @@
 namespace gapless {
 namespace {
 
-constexpr Index spread_sample = 1024;  // rows that tell along which column rows vary most
+constexpr Index spread_sample = 1024;  // rows that determine the column of largest spread
 
 // The column along which rows have the largest spread.
 Index widest_column(const float* values, Index w, const Index* begin, const Index* end) {

@@ -1,6 +1,6 @@
-// Rows of floats in an order by which near ones are together, and the panels they then make.
+// Rows of floats in an order that groups near ones, and the panels they then make.
 //
-// All rows are stored one after the other, w numbers each.
+// All rows are stored one after another, w numbers each.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace gapless {
 
-// Numbers of rows in an order by which those of a group of `unit` are near each other: each half on
-// its side of the median along the column of the largest spread, and again within it.
+// Numbers of rows in an order in which those of a group of `unit` are near each other: each half on
+// its side of the median along the column of the largest spread, recursively.
 std::vector<Index> grouped(const std::vector<float>& values, Index w, Index count, Index unit);
 
 // Rows from `begin` on of `to`, from rows in another order.

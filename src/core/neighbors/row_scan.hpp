@@ -1,4 +1,4 @@
-// Nearest rows for any of the distances, by looking at all of them.
+// Nearest rows for any of the distances, by measuring all of them.
 #pragma once
 
 #include "base/products.hpp"

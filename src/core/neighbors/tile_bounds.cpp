@@ -10,7 +10,7 @@ namespace {
 
 #define GAPLESS_UNROLL _Pragma("GCC unroll 8")
 
-// Sums of so many vectors of rows times so many queries, which fit in the registers.
+// Sums of `vectors` vectors of rows times `group` queries, which fit in the registers.
 template <int vectors, int group>
 struct Kernel {
     using Floats = Vector<float>;
@@ -44,7 +44,7 @@ struct Kernel {
         }
     }
 
-    // The least bound of a query.
+    // The smallest bound of a query.
     GAPLESS_BODY static Floats nearest(const Floats (&bounds)[vectors]) {
         Floats near = bounds[0];
         GAPLESS_UNROLL
@@ -79,7 +79,7 @@ struct Kernel {
         }
     }
 
-    // A panel stays in the cache while all queries pass by.
+    // A panel stays in the cache while all queries pass.
     GAPLESS_BODY static void find_all(const Tile& tile, const Asked& asked, float* bounds,
                                       std::uint64_t* hits) {
         for (Index begin = 0; begin < tile.rows; begin += rows)
@@ -88,7 +88,7 @@ struct Kernel {
     }
 };
 
-// As many sums as there are registers for.
+// As many sums as there are registers.
 #if defined(__AVX512F__)
 using Best = Kernel<4, 6>;
 #elif defined(__AVX2__)

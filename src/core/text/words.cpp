@@ -8,12 +8,12 @@ namespace gapless {
 namespace {
 
 constexpr std::uint32_t characters = 0x110000;
-// So many bytes of text make a task: enough for its words to repeat.
+// Bytes of text per task: enough for its words to repeat.
 constexpr Index part_size = Index{1} << 20;
-// So many words are taken between two looks at the clock.
+// Words between two checks of the clock.
 constexpr Index stride = 4096;
 
-// The character at `at`, which moves beyond it. The text is sound UTF-8: Python has made it.
+// The character at `at`, which moves beyond it. The text is valid UTF-8: it comes from Python.
 std::uint32_t next_character(std::string_view text, std::size_t& at) {
     auto byte = [&] { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at++])); };
     const std::uint32_t first = byte();
@@ -24,7 +24,7 @@ std::uint32_t next_character(std::string_view text, std::size_t& at) {
     return more(more(more(first & 0x07)));
 }
 
-// The tokens of a text, parted by blanks, so that neighbours stand together as they are spelled.
+// The tokens of a text, separated by spaces, so that neighbouring ones are contiguous as written.
 struct Line {
     std::string letters;
     std::vector<std::size_t> begin, end;
@@ -180,7 +180,7 @@ void WordCounts::merge(const Poll& poll) {
     std::vector<std::pair<std::uint64_t, std::int32_t>> order(all_.size());
     for (Index k = 0; k < all_.size(); ++k)
         order[k] = {leading(all_.word(k)), static_cast<std::int32_t>(k)};
-    // In UTF-8 the order of the bytes is that of the characters' numbers.
+    // In UTF-8 the order of the bytes is that of the code points.
     std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
         pause();
         if (a.first != b.first) return a.first < b.first;

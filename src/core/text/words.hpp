@@ -1,5 +1,5 @@
-// Texts to counts of their words: splitting, hashing and sorting, which take Python most of the
-// time that a text model is fitted in.
+// Texts to counts of their words: splitting, hashing and sorting, which take most of the time to
+// fit a text model in Python.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gapless {
 
-// Which characters words are made of, by their Unicode number.
+// The characters that words consist of, by their Unicode code point.
 class Alphabet {
 public:
     // `ranges` holds pairs: the first character of a range, and the first one beyond it.
@@ -26,7 +26,7 @@ private:
     std::vector<std::uint64_t> bits_;
 };
 
-// Different words, numbered 0, 1, … in the order in which they were first seen.
+// Distinct words, numbered 0, 1, … in the order in which they were first seen.
 class Lexicon {
 public:
     Lexicon() : slots_(64, free_slot) {}
@@ -39,7 +39,7 @@ public:
     std::size_t hash(Index number) const { return entries_[number].hash; }
     static std::size_t hash(std::string_view word) { return std::hash<std::string_view>{}(word); }
 
-    // The number of a word, which is new if it has not been seen.
+    // The number of a word; a word not seen before gets a new one.
     std::int32_t number(std::string_view word, std::size_t hash);
     std::int32_t number(std::string_view word) { return number(word, hash(word)); }
     bool has(std::string_view word) const { return slots_[slot(word, hash(word))] != free_slot; }
@@ -58,7 +58,7 @@ private:
     std::vector<std::int32_t> slots_;  // a power of two, at most half of them taken
 };
 
-// Texts one after the other in UTF-8; text i is between start[i] and start[i + 1].
+// Texts one after another in UTF-8; text i is between start[i] and start[i + 1].
 struct Texts {
     const char* letters;
     const std::int64_t* start;
@@ -69,8 +69,8 @@ struct Texts {
     }
 };
 
-// What counts as a word: `shortest` to `longest` neighbouring tokens, parted by a blank, where a
-// token is a run of two or more characters of the alphabet that is none of the stop words.
+// The definition of a word: `shortest` to `longest` neighbouring tokens, separated by a space,
+// where a token is a run of two or more characters of the alphabet that is not a stop word.
 struct Wording {
     const Alphabet& alphabet;
     const Lexicon& stop_words;
@@ -78,7 +78,7 @@ struct Wording {
 };
 
 // How often each word occurs in each text: a sparse matrix with a row for each text, and a column
-// for each word in the order of their characters' numbers.
+// for each word in the order of their code points.
 class WordCounts {
 public:
     WordCounts(const Texts& texts, const Wording& wording, const Context& context);
@@ -93,7 +93,7 @@ public:
                const Context& context) const;
 
 private:
-    // Texts that follow each other. Entries of a text are in the order of its words.
+    // Consecutive texts. Entries of a text are in the order of its words.
     struct Part {
         Index first = 0, last = 0;
         Lexicon lexicon;

@@ -1,5 +1,5 @@
-// Classes as targets of a tree: Gini, entropy and gain ratio by counts. See targets.hpp for
-// what a kind of target is.
+// Classes as targets of a tree: Gini, entropy and gain ratio by counts. See targets.hpp for what a
+// kind of target is.
 #pragma once
 
 #include "trees/impurity.hpp"
@@ -15,7 +15,7 @@ struct RowClass {
     Unit units;
 };
 
-// Unit is std::uint32_t where all weights are whole (then scores follow each row in O(1)), else
+// Unit is std::uint32_t if all weights are integers (then scores are updated in O(1) per row), else
 // std::int64_t.
 template <class Unit>
 class Classes {
@@ -23,7 +23,7 @@ public:
     using Cell = Unit;
     static constexpr bool has_cells = true;
     static constexpr bool is_whole = sizeof(Unit) == 4;
-    // Up to this many units entropies are read from a table of fixed-point numbers.
+    // Up to this many units, entropies are read from a table of fixed-point numbers.
     static constexpr double longest_table = 0x1.0p22;
 
     struct Node {
@@ -82,7 +82,7 @@ public:
             out[c] = static_cast<double>(node.total[c]) / static_cast<double>(node.weight);
     }
 
-    // The number that monotonic constraints are about: the share of the second class.
+    // The number that monotonic constraints concern: the share of the second class.
     double center(const Node& node) const {
         return classes_ > 1 ? static_cast<double>(node.total[1]) / static_cast<double>(node.weight)
                             : 1.0;
@@ -124,7 +124,7 @@ public:
         });
     }
     // Add the rows that go left to cells. A row that adds to the cell of the row before it would
-    // wait for that sum: few classes are kept in four copies, which the rows take in turn.
+    // wait for that sum: few classes are kept in four copies, which the rows use in turn.
     void add_left(const Node& node, const std::uint32_t* codes, Index count, LeftCodes left,
                   Cell* cells) const {
         constexpr Index few = 32, copies = 4;
@@ -154,7 +154,7 @@ public:
         for (Index c = 0; c < classes_; ++c) any |= cells[c];
         return any == 0;
     }
-    // A group's weight and its class shares, by which categories are put in order.
+    // A group's weight and its class shares, which determine the order of categories.
     double profile(const Node&, const Cell* cells, double* shares) const {
         double weight = 0;
         for (Index c = 0; c < classes_; ++c) weight += static_cast<double>(cells[c]);
@@ -162,7 +162,7 @@ public:
             shares[c] = static_cast<double>(cells[c]) / weight;
         return weight;
     }
-    // Shares add up to 1, so with two classes one of them says all.
+    // Shares add up to 1, so with two classes one of them is enough.
     bool is_ordered_by_one() const { return outputs_ == 1 && classes_ <= 2; }
     Index deciding_cell() const { return classes_ > 1 ? 1 : 0; }
 
@@ -222,8 +222,8 @@ public:
             left_.assign(node.total.size(), 0);
         }
         // Move everything from right to left, and find the best place: rows in the order of their
-        // codes, or the cells of groups. As move and score would, but with the sums in registers:
-        // most of a tree's time is spent here.
+        // codes, or the cells of groups. Like move and score, but with the sums in registers: most
+        // of a tree's time is spent here.
         template <class Sorted>
         void scan_rows(const Sorted& sorted, BestPlace& best) {
             if (all_->criterion_ == Criterion::gini)
@@ -287,7 +287,7 @@ public:
         const Node* node_ = nullptr;
         std::vector<Unit> left_, right_;
         Unit weight_left_ = 0, weight_right_ = 0;
-        // Per output Σ n² (Gini) or Σ n log n in fixed point, kept up to date row by row.
+        // Per output Σ n² (Gini) or Σ n log n in fixed point, updated row by row.
         std::vector<std::uint64_t> sums_left_, sums_right_;
     };
 
@@ -310,7 +310,7 @@ private:
         return table_[n];
     }
 
-    // Σ n²/n₊ of both sides for Gini: one division, and the same bits with the sides exchanged.
+    // Σ n²/n₊ of both sides for Gini: one division, and the same bits if the sides are exchanged.
     static double gini_score(double sum_left, double left, double sum_right, double right) {
         return (sum_left * right + sum_right * left) / (left * right);
     }
@@ -321,7 +321,7 @@ private:
                                    (sum_right - static_cast<std::int64_t>(table_[right]))) /
                table_scale;
     }
-    // The same for one side, of weights that are not whole.
+    // The same for one side, for non-integer weights.
     double side_score(const Unit* counts, double weight) const {
         double sum = 0;
         if (criterion_ == Criterion::gini) {
@@ -370,7 +370,7 @@ struct Classes<Unit>::Registers {
     }
 
     // Offer the place if it is one. The branch is hardly ever taken, and there is no division
-    // before it: a score that is surely lower than the best needs none.
+    // before it: a score that is certainly lower than the best needs none.
     void offer(bool is_place, Index place, BestPlace& best) const {
         Unit weight_right = weight - weight_left;
         auto signed_left = static_cast<std::int64_t>(sum_left);

@@ -8,11 +8,11 @@
 namespace gapless::walking {
 namespace {
 
-// So many values are looked up together: they stay in the first-level cache.
+// Values looked up together: they stay in the first-level cache.
 constexpr Index together = 512;
 
-// place[i] = how many of the thresholds, which increase, are below x[i]. By halving; the halves do
-// not depend on x, so that all rows take the same steps.
+// place[i] = how many of the increasing thresholds are below x[i]. By bisection; the halves do not
+// depend on x, so that all rows take the same steps.
 void count_below(const double* thresholds, Index count, const double* x, Index rows,
                  std::int32_t* __restrict place) {
     for (Index i = 0; i < rows; ++i) place[i] = 0;
@@ -24,7 +24,7 @@ void count_below(const double* thresholds, Index count, const double* x, Index r
     }
 }
 
-// The values of an asked column, some rows at a time.
+// The values of a split column, in blocks of rows.
 class Column {
 public:
     explicit Column(const AskedColumns& asked) : asked_(asked) {}

@@ -24,13 +24,13 @@ RowBlock<T> rows_of(const Dense<T>& X, Index first) {
     return {X.data + first, 1, X.rows};
 }
 
-// About how many steps down a tree it takes to code a row.
+// About how many steps down a tree it costs to code a row.
 double coding_steps(const AskedColumns& asked);
 
-// Whether every category that is asked for fits in a byte.
+// Whether every category that is split on fits in a byte.
 bool are_levels_short(const AskedColumns& asked);
 
-// The largest and the second largest byte, for missing values and for levels that no set has.
+// The largest and the second largest byte, for missing values and for levels in no set.
 constexpr int missing_level = 255, unknown_level = 254;
 
 // Codes by columns, a byte each: out[v * rows + i].

@@ -26,7 +26,7 @@ struct Entry {
     std::uint32_t row;
 };
 
-// Least digit first; a digit that all keys share costs no pass.
+// Least significant digit first; a digit that all keys share costs no pass.
 template <class Bits>
 void radix_sort(std::vector<Entry<Bits>>& entries) {
     constexpr int width = 11, buckets = 1 << width;
@@ -69,7 +69,7 @@ Extent extent_of(const X* x, Index rows) {
     return extent;
 }
 
-// Whole numbers in a short range: which of them are there, and how many are below each.
+// Integers in a short range: which of them occur, and how many are below each.
 template <class X>
 Index rank_whole(const X* x, Index rows, const Extent& extent, std::uint32_t* ranks,
                  double* distinct) {

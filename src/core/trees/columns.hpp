@@ -1,4 +1,4 @@
-// Numbers as ranks: what trees see of a column.
+// Numbers as ranks: the columns as trees see them.
 #pragma once
 
 #include "base/products.hpp"

@@ -92,7 +92,7 @@ bool Grower<Target>::open(PendingNode& node, Work& work, GrownTree& tree, Split&
 
 // ---- columns ----
 
-// Looking at the clock takes as long as searching a few rows.
+// Checking the clock takes as long as searching a few rows.
 template <class Target>
 void Grower<Target>::pause_at(Index rows, Work& work) const {
     constexpr Index many_rows = 1000, many_steps = 64;
@@ -157,8 +157,8 @@ std::unique_ptr<ColumnSearch<Target>> Grower<Target>::borrow_search() {
     return search;
 }
 
-// Columns drawn without replacement until enough of them are not constant here. The list is put
-// back in order, because its order must not depend on which nodes came before.
+// Columns drawn without replacement until enough of them are not constant here. The list is
+// restored to its order, which must not depend on which nodes came before.
 template <class Target>
 void Grower<Target>::search_drawn(const PendingNode& node, const NodeRows& rows, Work& work) {
     KeyedRandom random(KeyedRandom::key(node.seed, ~std::uint64_t{0}));
@@ -197,7 +197,7 @@ template <class Target>
 Split Grower<Target>::choose(const NodeRows&, double own_score, Work& work) const {
     Split* best = nullptr;
     // Quinlan (1993): the best gain ratio among the columns whose gain is not below the average,
-    // because a tiny gain with a tinier information of the split has a large ratio.
+    // because a tiny gain with an even smaller information of the split has a large ratio.
     bool by_ratio = options_.criterion == Criterion::gain_ratio;
     double average = 0;
     Index found = 0;
@@ -383,7 +383,7 @@ template <class Target>
 GrownTree Grower<Target>::grow(std::uint64_t seed, Checkpoint& checkpoint) {
     GrownTree tree;
     if (rows_.empty()) {
-        // A draw may have met rows of weight 0 alone.
+        // A draw may have hit only rows of weight 0.
         tree.nodes.emplace_back();
         tree.values.assign(data_.outputs * data_.classes, 0.0);
         return tree;
@@ -403,7 +403,7 @@ GrownTree Grower<Target>::grow(std::uint64_t seed, Checkpoint& checkpoint) {
         tree = grow_shared(root, *work);
     else
         grow_deep(root, *work, tree, checkpoint);
-    // Missing values that were not seen in a node go with the majority of its rows.
+    // Missing values not seen in a node go with the majority of its rows.
     for (TreeNode& node : tree.nodes)
         if (node.follows_majority) node.missing_left = 2 * tree.nodes[node.left].count > node.count;
     return tree;

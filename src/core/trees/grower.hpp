@@ -1,4 +1,4 @@
-// One tree being grown: the rows of every node side by side in one array, parted in place.
+// One tree being grown: the rows of every node side by side in one array, partitioned in place.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace gapless::growing {
 
-// A node that waits to be split.
+// A node waiting to be split.
 struct PendingNode {
     Index begin = 0, end = 0;  // its rows
     Index depth = 0;
@@ -26,7 +26,7 @@ struct Worker {
     typename Target::Node targets;
     std::unique_ptr<ColumnSearch<Target>> search;
     std::vector<std::uint32_t> buffer;     // rows on their way to the right
-    std::vector<std::uint32_t> columns;    // increasing lists, the ones of pending nodes
+    std::vector<std::uint32_t> columns;    // increasing lists, those of pending nodes
     std::vector<std::uint32_t> constants;  // found in the current node
     std::vector<Index> swaps;
     std::vector<Split> splits;
@@ -65,7 +65,7 @@ private:
     GrownTree grow_shared(const PendingNode& root, Work& work);
 
     // Append a node with its value, and find its split; false for a leaf. `node` becomes the
-    // pattern of its children, as to columns.
+    // template of its children, as far as columns are concerned.
     bool open(PendingNode& node, Work& work, GrownTree& tree, Split& split, bool is_shared);
     bool is_leaf(const PendingNode& node, const TreeNode& grown) const;
     Split find_split(PendingNode& node, const NodeRows& rows, double own_score, Work& work,
@@ -74,12 +74,12 @@ private:
     void search_shared(const PendingNode& node, const NodeRows& rows, Work& work);
     std::unique_ptr<ColumnSearch<Target>> borrow_search();
     void search_drawn(const PendingNode& node, const NodeRows& rows, Work& work);
-    // Look whether it is time to stop, before a step of many rows or of many small steps.
+    // Check whether it is time to stop, before a step of many rows or after many small steps.
     void pause_at(Index rows, Work& work) const;
     void search_one(const NodeRows& rows, std::uint32_t column, Work& work);
     Split choose(const NodeRows& rows, double own_score, Work& work) const;
     void drop_constants(PendingNode& node, Work& work) const;
-    // Part the rows, and write the split into the tree; the children are left then right.
+    // Partition the rows, and write the split into the tree; the children are left then right.
     std::pair<PendingNode, PendingNode> divide(const PendingNode& node, std::int32_t id,
                                                Split& split, Work& work, GrownTree& tree);
     bool is_worth_sharing(const PendingNode& node) const;

@@ -8,8 +8,8 @@ namespace gapless::growing {
 namespace {
 
 // The finest power of two of which `bound` is less than 2⁶¹ times. Most nodes are small, so that
-// calls of the mathematical library would take as long as all their rows: exponents are read and
-// written as the bits they are.
+// calls of the math library would take as long as all their rows: exponents are read and written as
+// bits.
 double grid_step(double bound) {
     constexpr int mantissa = 52, bias = 1023;
     const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(bound) >> mantissa) - bias;
@@ -59,7 +59,7 @@ void Numbers::gather(const std::uint32_t* rows, Index count, Node& node) const {
         for (Index o = 0; o < outputs_; ++o) gather_output<0>(rows, o, node);
 }
 
-// `known` is the number of outputs where the compiler should know it, else 0.
+// `known` is the number of outputs if the compiler should know it, else 0.
 template <Index known>
 void Numbers::gather_output(const std::uint32_t* rows, Index o, Node& node) const {
     const Index outputs = known ? known : outputs_, count = node.count;
@@ -119,7 +119,7 @@ double Numbers::grid_sum(const Node& node, Index o, double largest, Term term) c
 // ---- sums ----
 
 double Sums::impurity(const Node& node) const {
-    // One row is half of all nodes of a deep tree.
+    // Half of all nodes of a deep tree have one row.
     if (node.count == 1 && criterion_ == Criterion::squared_error) return 0;
     double sum = 0;
     for (Index o = 0; o < outputs_; ++o) {
@@ -178,7 +178,7 @@ double Medians::median(const Node& node, Index o, const RankedSums& side,
                        std::int64_t units) const {
     RankedSums::Part part;
     double half = static_cast<double>(units) / 2;
-    // Where exactly half of the weight lies below, every number up to the next target is a median.
+    // If exactly half of the weight lies below, every number up to the next target is a median.
     Index low = side.below(half, part), high = side.below(half + 0.25, part);
     const double* distinct = node.distinct.data() + node.first[o];
     return distinct[low] / 2 + distinct[high] / 2;

@@ -7,9 +7,9 @@
 
 namespace gapless::growing {
 
-// Targets of a node on a grid of their own: centred, and as fine as sums below 2⁶¹ allow.
+// Targets of a node on their own grid: centred, and as fine as sums below 2⁶¹ allow.
 struct GridTargets {
-    Index count = 0;                   // rows; there may be room for more
+    Index count = 0;                   // rows; the capacity may be larger
     std::vector<double> raw;           // rows × outputs
     std::vector<std::int64_t> units;   // weights
     std::vector<std::int64_t> sum;     // rows × outputs: weight times target
@@ -18,12 +18,12 @@ struct GridTargets {
     std::vector<double> lowest, highest;
     std::int64_t weight = 0;
     // For medians alone: the rank of each row's target among the distinct ones of its output, and
-    // those distinct numbers, output after output.
+    // those distinct numbers, one output after another.
     std::vector<std::uint32_t> rank;
     std::vector<double> distinct, centred;  // the second minus the centre
     std::vector<Index> first;
 
-    // Room only grows, because nodes of all sizes come after each other.
+    // The capacity only grows, because nodes of all sizes follow each other.
     void make_room(Index rows, Index outputs) {
         count = rows;
         if (static_cast<Index>(units.size()) < rows) {
@@ -77,7 +77,7 @@ public:
     }
     bool is_empty(const Cell* cells) const { return cells[0] == 0; }
 
-    // A group's weight and its means, by which categories are put in order.
+    // A group's weight and its means, which determine the order of categories.
     double profile(const Node& node, const Cell* cells, double* means) const {
         means[0] = 0;
         for (Index o = 0; o < outputs_; ++o)
@@ -95,8 +95,8 @@ protected:
     double mean(const Node& node, Index o, std::int64_t sum, std::int64_t units) const {
         return node.center[o] + static_cast<double>(sum) * node.step[o] / real(units);
     }
-    // Σ of weight × term(target) over the rows, on a grid too: the order of the rows is not in it.
-    // No |term| is above `largest`.
+    // Σ of weight × term(target) over the rows, also on a grid, so that it does not depend on the
+    // order of the rows. No |term| exceeds `largest`.
     template <class Term>
     double grid_sum(const Node& node, Index o, double largest, Term term) const;
     template <Index known>
@@ -247,7 +247,7 @@ public:
             parts_[k].sum += sum;
         }
     }
-    // The largest number of first ranks whose weight is below `units`, and what they add up to.
+    // The largest number of first ranks whose weight is below `units`, and their sum.
     Index below(double units, Part& part) const {
         auto size = static_cast<Index>(parts_.size());
         Index k = 0, bit = 1;

@@ -10,7 +10,8 @@ namespace gapless::growing {
 
 namespace {
 
-// sorted = the keys in order; `padded` counts them up to a multiple of 16, with the largest number.
+// sorted = the keys in order; `padded` is their number rounded up to a multiple of 16, filled with
+// the largest number.
 void sort_by_rank(const std::int32_t* keys, Index padded, Index count, std::uint32_t* sorted) {
     for (Index i = 0; i < count; ++i) {
         std::int32_t key = keys[i], smaller = 0;
@@ -39,7 +40,7 @@ void sort_digit(const Key* from, Key* to, Index count, int low) {
 bool CodeOrder::sort(const CodedColumn& column, const std::uint32_t* rows, Index count) {
     count_ = count;
     shift_ = count <= few ? 6 : std::bit_width(static_cast<std::uint64_t>(count - 1));
-    // One bit less than there are, because few keys are compared as signed numbers.
+    // One bit less than available, because few keys are compared as signed numbers.
     is_narrow_ = std::bit_width(column.count) + shift_ < 32;
     bool differ = false;
     with_codes(column, [&](const auto* codes) {
@@ -68,7 +69,7 @@ bool CodeOrder::sort_keys(const Code* codes, const std::uint32_t* rows, Buffers<
             sort_few(buffers.keys);
             return true;
         }
-    // The width with less to do: for each digit, two visits of all keys and one of the buckets.
+    // The cheaper width: for each digit, two visits of all keys and one of the buckets.
     auto cost = [&](int width) {
         int digits = (std::bit_width(differences) + width - 1) / width;
         return digits * (2 * count_ + (Index{1} << width));

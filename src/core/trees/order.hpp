@@ -1,8 +1,8 @@
 // The rows of a node in the order of their codes.
 //
-// A key is a code above a position. Few keys are put in order by counting how many are smaller than
-// each, many by their digits from the lowest on, where digits that all codes share cost nothing.
-// Either way there is no branch that depends on the data.
+// A key is a code above a position. Few keys are sorted by counting how many are smaller than each,
+// many by their digits from the lowest on; digits that all codes share cost nothing. Either way no
+// branch depends on the data.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ void with_codes(const CodedColumn& column, Work&& work) {
 
 class CodeOrder {
 public:
-    // Put the rows of a node in order; returns false if all have the same code.
+    // Sort the rows of a node; returns false if all have the same code.
     bool sort(const CodedColumn& column, const std::uint32_t* rows, Index count);
 
     // Call work(keys) with the keys as they are sorted, narrow or wide.
@@ -60,7 +60,7 @@ public:
     const std::uint32_t* order() const { return order_.data(); }
 
 private:
-    // Up to so many rows are compared with each other.
+    // Up to this many rows are compared with each other.
     static constexpr Index few = 64;
 
     template <class Key>

@@ -1,4 +1,4 @@
-// Trees as they are kept and as rows walk down them: eight bytes for each node.
+// Trees as they are stored and walked: eight bytes for each node.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@ namespace gapless {
 
 // A node. Nodes of a tree are in preorder: the left child is the next one.
 struct PackedNode {
-    std::uint32_t question;  // see AskedColumns; of leaves, how many training rows they had
-    std::int32_t next;       // the right child; of leaves ~r, where r is the row of the table
+    std::uint32_t question;  // see AskedColumns; for leaves, how many training rows they had
+    std::int32_t next;       // the right child; for leaves ~r, where r is the row of the table
 
     bool is_leaf() const { return next < 0; }
     Index row() const { return ~next; }
 };
 
-// What the nodes ask about. All thresholds that a column of X is compared with, in all trees, are
-// numbered in increasing order, so that a value is known to every node by a short code: the number
-// of thresholds below it. A column with more thresholds than there are codes counts as several.
+// What the nodes split on. All thresholds that a column of X is compared with, in all trees, are
+// numbered in increasing order, so that every node knows a value by a short code: the number of
+// thresholds below it. A column with more thresholds than there are codes counts as several.
 //
-// A question is, from the highest bit on: the asked column; a bit m that says whether missing
-// values go left; `code_bits` bits for the last code that goes left, plus m. Missing values have
-// the largest code, which becomes the smallest by adding m. Where the column has categories, the
-// code is the number of the set of levels that go left.
+// A question is, from the highest bit on: the column; a bit m that says whether missing values go
+// left; `code_bits` bits for the last code that goes left, plus m. Missing values have the largest
+// code, which becomes the smallest by adding m. If the column has categories, the code is the
+// number of the set of levels that go left.
 struct AskedColumns {
     Index count;
     const std::int32_t* feature;  // the column of X
@@ -55,8 +55,8 @@ struct PackedTrees {
     const PackedNode* nodes;
     const std::int64_t* start;
     Index count;
-    // Values of leaves. Where they are several numbers, the first `width` rows are those with a
-    // single 1: pure leaves of every class.
+    // Values of leaves. If they are several numbers, the first `width` rows are those with a single
+    // 1: pure leaves of every class.
     const double* table;
     Index width;
     Index groups;  // tree t adds to the sums of group t % groups

@@ -44,7 +44,7 @@ std::vector<std::int32_t> counted_up(Index count) {
     return all;
 }
 
-// Add the values of the leaves in which rows are to their sums, `stride` apart.
+// Add the values of the rows' leaves to their sums, `stride` apart.
 void add_leaves(const PackedTrees& trees, const PackedNode* nodes,
                 const std::vector<std::int32_t>& rows, const std::vector<std::int32_t>& at,
                 Index stride, double* sums) {
@@ -114,7 +114,7 @@ Index number_rows(const double* values, Index rows, Index width, std::int32_t* n
         for (Index k = 0; k < width; ++k)
             mixed =
                 std::rotl(mixed, 29) * 0x9E3779B97F4A7C15u ^ std::bit_cast<std::uint64_t>(row[k]);
-        // The product spreads what differs over the highest bits.
+        // The product spreads differences over the highest bits.
         std::uint64_t slot = mixed * 0x9E3779B97F4A7C15u >> 32 & (slots - 1);
         auto is_other = [&](std::int32_t c) {
             return std::memcmp(row, values + first[c] * width, width * sizeof(double)) != 0;

@@ -22,8 +22,8 @@ template <class T>
 void sum_leaves(const PackedTrees& trees, const Dense<T>& X, const std::uint8_t* left_out,
                 double* out, std::int64_t* used, const Context& context);
 
-// Rows of `values` (rows × width) that are equal to the bit have the same number in `number`,
-// counted from 0 in the order of their first ones, which are listed in `first`; returns how many.
+// Rows of `values` (rows × width) that are equal to the bit get the same number in `number`,
+// counted from 0 in the order of first occurrence, listed in `first`; returns how many.
 Index number_rows(const double* values, Index rows, Index width, std::int32_t* number,
                   std::int64_t* first);
 

@@ -1,4 +1,4 @@
-// Random numbers that depend on a key alone: each node of a tree has its own, made from its
+// Random numbers that depend on a key alone: each node of a tree has its own, derived from its
 // parent's and its side, so that neither threads nor the order of growing change a tree.
 #pragma once
 

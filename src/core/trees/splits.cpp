@@ -6,9 +6,9 @@ namespace gapless::growing {
 
 namespace {
 
-// The first principal component of the rows of a table (rows × width, weighted): their projections,
-// in place of keys by which the best subset of categories is nearly always a first part of the
-// order (Coppersmith, Hong and Hosking 1999). By power iteration from a fixed start.
+// The first principal component of the rows of a table (rows × width, weighted): their projections
+// are keys for which the best subset of categories is nearly always a first part of the order
+// (Coppersmith, Hong and Hosking 1999). By power iteration from a fixed start.
 void principal_keys(std::vector<double>& table, const std::vector<double>& weights, Index width,
                     std::vector<double>& keys) {
     auto rows = static_cast<Index>(weights.size());
@@ -41,7 +41,7 @@ void principal_keys(std::vector<double>& table, const std::vector<double>& weigh
     for (Index i = 0; i < rows; ++i) keys[i] = project(i);
 }
 
-// The middle between the values of two codes, or the lower value where there is none.
+// The middle between the values of two codes, or the lower value if there is none.
 double threshold_between(const CodedColumn& column, std::uint32_t below, std::uint32_t above) {
     double low = column.highest[below], high = column.lowest[above];
     double middle = low / 2 + high / 2;
@@ -64,10 +64,10 @@ void keep_threshold(const CodedColumn& column, double threshold, std::uint32_t l
     split.threshold = is_inside ? column.highest[left] : threshold;
 }
 
-// The same where the codes of all rows are known.
+// The same if the codes of all rows are known.
 void part_codes(const CodedColumn& column, double threshold, std::span<const std::uint32_t> codes,
                 std::uint32_t low, std::uint32_t high, Split& split) {
-    // So many values are looked up faster one by one than by halving.
+    // Up to this many values are looked up faster by a scan than by bisection.
     constexpr std::size_t few = 32;
     if (codes.size() > few) {
         const double* above =
@@ -91,7 +91,7 @@ void part_codes(const CodedColumn& column, double threshold, std::span<const std
 
 // ---- groups ----
 
-// Add all rows to the cells of their codes, and to the counts where leaves need several rows.
+// Add all rows to the cells of their codes, and to the counts if leaves need several rows.
 template <class Target>
 template <class Code>
 void ColumnSearch<Target>::count_codes(const Code* codes, std::uint32_t size, const NodeRows& node,
@@ -99,7 +99,7 @@ void ColumnSearch<Target>::count_codes(const Code* codes, std::uint32_t size, co
                                        std::vector<std::int64_t>& counts) {
     Index width = target_.cells(), used = size * width;
     // A row that adds to the cell of the row before it waits for that sum: few cells are kept in
-    // four copies, which the rows take in turn.
+    // four copies, which the rows use in turn.
     constexpr Index few = 1024, copies = 4, rows_per_cell = 4;
     bool has_copies = used <= few && node.count >= rows_per_cell * used;
     Index needed = has_copies ? copies * used : used;
@@ -143,7 +143,7 @@ void ColumnSearch<Target>::list_groups(const CodedColumn& column) {
             groups_.push_back({code, 0, 0});
 }
 
-// The table of a column from that of its bundle, which is made once for all columns in it.
+// The table of a column from that of its bundle, which is computed once for all columns in it.
 template <class Target>
 void ColumnSearch<Target>::fill_bundled(const NodeRows& node, const Node& targets,
                                         const CodedColumn& column) {
@@ -179,11 +179,11 @@ void ColumnSearch<Target>::fill_bundled(const NodeRows& node, const Node& target
         ++from;
     }
     list_groups(column);
-    // An empty cell may still hold what it was made from.
+    // An empty cell may still hold what it was computed from.
     if (target_.is_empty(usual)) std::fill_n(usual, width, Cell{0});
 }
 
-// The cells of ordered groups, by which categories are put in order.
+// The cells of ordered groups, which determine the order of categories.
 template <class Target>
 void ColumnSearch<Target>::add_levels(const NodeRows& node, const Node& targets) {
     auto size = static_cast<std::size_t>(node.count * target_.cells());
@@ -195,7 +195,7 @@ void ColumnSearch<Target>::add_levels(const NodeRows& node, const Node& targets)
     });
 }
 
-// Fill groups_, and the cells where there are any; returns false if there is one group alone.
+// Fill groups_, and the cells if there are any; returns false if there is only one group.
 template <class Target>
 bool ColumnSearch<Target>::find_groups(const NodeRows& node, const Node& targets,
                                        const CodedColumn& column) {
@@ -229,7 +229,7 @@ void ColumnSearch<Target>::order_levels(const Node& targets, std::size_t groups)
         principal_keys(profile_, weights, width, keys_);
     std::vector<std::size_t> order(groups);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    // Stable: levels that look alike stay in their own order.
+    // Stable: equal levels stay in their own order.
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return keys_[a] < keys_[b]; });
     std::vector<Group> sorted(groups);
@@ -270,7 +270,7 @@ bool ColumnSearch<Target>::is_admissible(const NodeRows& node, std::int32_t j) c
     if (options_.min_weight_leaf > 0 && (sides_.left_weight() < options_.min_weight_leaf ||
                                          sides_.right_weight() < options_.min_weight_leaf))
         return false;
-    // Other columns may split as they like: predictions are kept inside the bounds afterwards.
+    // Other columns may split freely: predictions are kept inside the bounds afterwards.
     if (!options_.monotonic || options_.monotonic[j] == 0) return true;
     double left = sides_.left_center(), right = sides_.right_center();
     return std::min(left, right) >= node.bounds.lower &&
@@ -328,7 +328,7 @@ void ColumnSearch<Target>::try_random(const NodeRows& node, const Node& targets,
     best.missing_left = missing_left;
 }
 
-// What a split's sides are like, where somebody will ask.
+// The sides of a split, if they will be needed.
 template <class Target>
 void ColumnSearch<Target>::note_sides(Split& best) const {
     if (options_.monotonic) {
@@ -338,7 +338,7 @@ void ColumnSearch<Target>::note_sides(Split& best) const {
     best.information = target_.split_information(sides_.left_weight(), sides_.right_weight());
 }
 
-// The same for a place that was found among others.
+// The same for a place found among others.
 template <class Target>
 void ColumnSearch<Target>::note_place(const NodeRows& node, const Node& targets, Split& best) {
     if (!options_.monotonic && options_.criterion != Criterion::gain_ratio) return;
@@ -348,7 +348,7 @@ void ColumnSearch<Target>::note_place(const NodeRows& node, const Node& targets,
     note_sides(best);
 }
 
-// A threshold drawn between the smallest and the largest value: two passes, and nothing in order.
+// A threshold drawn between the smallest and the largest value: two passes, without sorting.
 template <class Target>
 bool ColumnSearch<Target>::search_random(const NodeRows& node, const Node& targets, std::int32_t j,
                                          Split& best) {
@@ -404,7 +404,7 @@ void ColumnSearch<Target>::scan_sorted(const Node& targets, std::int32_t j, Spli
     });
 }
 
-// The best place of groups, with whatever there is of missing values, categories and conditions.
+// The best place among groups, with any missing values, categories and conditions.
 template <class Target>
 void ColumnSearch<Target>::search_groups(const NodeRows& node, const Node& targets, std::int32_t j,
                                          Split& best) {

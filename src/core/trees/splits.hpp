@@ -1,8 +1,8 @@
 // The best split of one node by one column: its rows in groups of equal code, the groups in order,
 // and every place between two of them tried.
 //
-// Groups are found in O(rows) either way: where the column has few codes for the rows, by a table
-// of counts by code, else by putting the rows in order.
+// Groups are found in O(rows) either way: if the column has few codes for the rows, by a table of
+// counts by code, else by sorting the rows.
 #pragma once
 
 #include <numeric>
@@ -32,7 +32,7 @@ struct Bounds {
     double upper = std::numeric_limits<double>::infinity();
 };
 
-// What a search must know of a node besides its targets.
+// What a search must know about a node besides its targets.
 struct NodeRows {
     const std::uint32_t* rows;
     Index count;
@@ -43,7 +43,7 @@ struct NodeRows {
     std::uint64_t number;  // tells the nodes of one tree apart; from 1
 };
 
-// One thread's search. Kept from node to node, so that nothing is allocated on the way.
+// One thread's search. Kept from node to node, so that nothing is allocated during a search.
 template <class Target>
 class ColumnSearch {
 public:
@@ -65,7 +65,7 @@ public:
 private:
     enum class Form { table, ordered };
 
-    // Counts by the codes of a bundle, and the node that they are of.
+    // Counts by the codes of a bundle, and the node they belong to.
     struct BundleTable {
         std::vector<Cell> cells;
         std::vector<std::int64_t> counts;
@@ -73,7 +73,7 @@ private:
     };
 
     Form form(const CodedColumn& column, Index rows) const {
-        // A table costs a look at all of its cells, an ordered row about as much as four of them.
+        // A table costs a visit to all of its cells, a sorted row about as much as four of them.
         bool is_small = (column.count + 1.0) * static_cast<double>(target_.cells()) <=
                         4.0 * static_cast<double>(rows);
         return Target::has_cells && is_small ? Form::table : Form::ordered;
@@ -111,8 +111,8 @@ private:
     CodeOrder sorter_;
     std::vector<Group> groups_;
     std::vector<Cell> cells_;           // zero between searches
-    std::vector<std::int64_t> counts_;  // rows by code, where leaves need several rows
-    std::vector<std::uint32_t> codes_;  // of the rows, where thresholds are drawn
+    std::vector<std::int64_t> counts_;  // rows by code, if leaves need several rows
+    std::vector<std::uint32_t> codes_;  // of the rows, if thresholds are drawn
     std::vector<double> keys_, profile_;
     typename Target::Sides sides_;
     std::int64_t count_left_ = 0;

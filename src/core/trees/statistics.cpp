@@ -12,8 +12,8 @@ void find_statistics(const PackedNode* nodes, Index count, const double* table, 
                      Index classes, ClassImpurity impurity, const NodeStatistics& out) {
     const Index width = outputs * classes;
     const bool has_classes = impurity != ClassImpurity::none;
-    // From the last node to the first, children come before their parents. Values are counts of
-    // rows first, which are exact.
+    // From the last node to the first, children come before their parents. Values are first counts
+    // of rows, which are exact.
     for (Index i = count - 1; i >= 0; --i) {
         double* value = out.value + i * width;
         if (nodes[i].is_leaf()) {
@@ -34,7 +34,7 @@ void find_statistics(const PackedNode* nodes, Index count, const double* table, 
     }
     for (Index i = 0; i < count; ++i) {
         double* value = out.value + i * width;
-        // A tree that was grown on no row at all has nothing to share out.
+        // A tree grown on no row at all has nothing to divide.
         const double weight = std::max(static_cast<double>(out.rows[i]), 1.0);
         out.impurity[i] = growing::class_impurity(value, outputs, classes, weight,
                                                   impurity == ClassImpurity::gini);

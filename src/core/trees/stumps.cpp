@@ -9,15 +9,15 @@
 namespace gapless {
 namespace {
 
-// With so many codes or fewer a histogram is small, and its rows are read in their own order.
+// With at most this many codes a histogram is small, and its rows are read in their own order.
 constexpr std::size_t few_codes = 256;
-// Splits of a column are judged in blocks, so that loops over them run in vectors. The sums of a
-// block are taken in strands side by side, since one would wait for its own additions.
+// Splits of a column are evaluated in blocks, so that loops over them vectorise. The sums of a
+// block are computed in strands side by side, since one would wait for its own additions.
 constexpr Index strands = 4, strand = 128, block = strands * strand;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Class weights left of each split of a block, for two classes: on the left of the block, and from
-// there on.
+// Class weights left of each split of a block, for two classes: left of the block, and from there
+// on.
 struct LeftSums {
     double first[block], second[block];
 };
@@ -98,13 +98,13 @@ bool may_improve_accuracy(const LeftSums& left, Index n, const TwoSums& all, con
     return found > 0;
 }
 
-// Takes the splits of a column block by block and keeps the best.
+// Evaluates the splits of a column block by block and keeps the best.
 class BestOfTwo {
 public:
     BestOfTwo(StumpCriterion criterion, const std::vector<double>& totals)
         : criterion_(criterion), all_{totals[0], totals[1]} {}
 
-    // The lowest bit of `mark` tells where a code ends, and only there is a split.
+    // The lowest bit of `mark` shows where a code ends, and only there is a split.
     void take(const LeftSums& left, const std::uint32_t* mark, Index n) {
         bool is_gini = criterion_ == StumpCriterion::gini;
         auto may_improve = is_gini ? may_improve_gini : may_improve_accuracy;
@@ -133,7 +133,7 @@ private:
     Index code_ = 0;  // the number of codes that ended before the block
 };
 
-// The quality of a split of rows in many classes, given the class weights on its left and in all.
+// The quality of a split of rows in many classes, given the class weights on its left and overall.
 double many_quality(StumpCriterion criterion, const std::vector<double>& left,
                     const std::vector<double>& all) {
     double weights[2] = {0, 0}, squares[2] = {0, 0}, largest[2] = {0, 0};
@@ -152,15 +152,15 @@ double many_quality(StumpCriterion criterion, const std::vector<double>& left,
     return quality;
 }
 
-// Of any number of classes.
+// For any number of classes.
 double quality_of(StumpCriterion criterion, const std::vector<double>& left,
                   const std::vector<double>& all) {
     if (all.size() != 2) return many_quality(criterion, left, all);
     return Parts({all[0], all[1]}, {}, left[0], left[1]).quality(criterion);
 }
 
-// Levels by the share of the second class, given the weights of both in each. Stable: levels that
-// look alike stay in their own order.
+// Levels by the share of the second class, given the weights of both in each. Stable: equal levels
+// stay in their own order.
 void order_by_share(const std::vector<double>& weights, std::vector<Index>& levels) {
     auto share = [&](Index k) {
         return weights[2 * k + 1] / std::max(weights[2 * k] + weights[2 * k + 1], 1e-300);
@@ -210,8 +210,8 @@ void StumpColumns::add(const Code* codes, Index levels, bool is_category) {
     columns_.push_back(std::move(column));
 }
 
-// The weights of each code and class, for a column of few codes. Rows take turns between copies of
-// the sums: those of the same code, one after the other, would wait for each other's additions.
+// The weights of each code and class, for a column of few codes. Rows alternate between copies of
+// the sums: consecutive rows of the same code would wait for each other's additions.
 std::vector<double> StumpColumns::weights_by_code(const Column& column,
                                                   const Weighted& rows) const {
     const auto classes = rows.totals.size(), cells = column.present.size() * classes;
@@ -235,7 +235,7 @@ StumpSplit StumpColumns::best_of_two(const Column& column, const Weighted& rows)
     if (column.order.empty()) {
         static_assert(few_codes <= block);
         const std::vector<double> of_code = weights_by_code(column, rows);
-        // All rows at or below the last code are no split.
+        // All rows at or below the last code are not a split.
         std::size_t count = column.present.size() - 1;
         double first = 0, second = 0;
         for (std::size_t k = 0; k < count; ++k) {

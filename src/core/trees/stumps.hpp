@@ -1,4 +1,4 @@
-// Decision stumps: the best split of all columns into two parts, searched again and again while the
+// Decision stumps: the best split of all columns into two parts, searched repeatedly while the
 // weights of the rows change and their columns do not, as in boosting.
 #pragma once
 
@@ -9,15 +9,15 @@
 
 namespace gapless {
 
-// How splits are compared: by the Gini impurity of both parts, or by the weight of the rows that
-// are right when each part is given its heaviest class.
+// How splits are compared: by the Gini impurity of both parts, or by the weight of the rows
+// classified correctly when each part gets its heaviest class.
 enum class StumpCriterion { gini, accuracy };
 
 struct StumpSplit {
     Index column = -1;         // −1: no column has two values
     Index code = 0;            // rows with this code or a smaller one go left
     Index above = 0;           // the next code that some row has; −1: there is none
-    double quality = 0.0;      // −Σ impurity · weight, or the weight of the rows that are right
+    double quality = 0.0;      // −Σ impurity · weight, or the weight classified correctly
     std::vector<double> left;  // the weight of each class on the left
     bool missing_left = false;
     std::vector<std::uint32_t> levels{};  // of a column of categories: those that go left
@@ -38,10 +38,10 @@ public:
     template <class Code>
     void add(const Code* codes, Index levels, bool is_category);
 
-    // The best split for weights ≥ 0 of rows in classes 0 … class_count − 1. Of equal ones that of
-    // the first column and the lowest code. Columns of categories need two classes: the best of all
-    // subsets of the levels is then among those in the order of the shares of a class (Breiman,
-    // Friedman, Olshen and Stone 1984, theorem 4.5).
+    // The best split for weights ≥ 0 of rows in classes 0 … class_count − 1; ties go to the first
+    // column and the lowest code. Columns of categories need two classes: the best of all subsets
+    // of the levels is then among those in the order of the shares of a class (Breiman, Friedman,
+    // Olshen and Stone 1984, theorem 4.5).
     StumpSplit best(const double* weights, const std::int32_t* classes, Index class_count,
                     StumpCriterion criterion, const Context& context) const;
 

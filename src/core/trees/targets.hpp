@@ -1,12 +1,13 @@
-// What a tree splits for: the targets of the rows of a node, and the score of parting them in two.
+// What a tree splits for: the targets of the rows of a node, and the score of splitting them in
+// two.
 //
 // Each kind has a Node, the targets gathered in the order of the node's rows, which the threads
 // that search its columns share, and Sides, one thread's sums left and right of a candidate. The
 // higher the score, the lower the impurity of the two sides: their weighted impurities add up to a
-// number that is the same for all splits of a node, minus the score. A split's decrease of impurity
-// is therefore its score minus the score of the undivided node.
+// constant of the node minus the score. A split's decrease of impurity is therefore its score minus
+// the score of the unsplit node.
 //
-// Sums are exact, as tree.hpp says: weights are whole numbers of a unit, a power of two.
+// Sums are exact, as tree.hpp explains: weights are integer multiples of a unit, a power of two.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +58,7 @@ void to_units(const double* weights, Index rows, const WeightSummary& summary, U
         summary.are_whole ? 1.0 : std::exp2(51 - std::ilogb(std::max(summary.total, 1e-290)));
     units.size = 1 / scale;
     for (Index i = 0; i < rows; ++i) {
-        // A weight that vanishes beside the others is not none.
+        // A weight that vanishes beside the others is not zero.
         double unit = weights[i] > 0 ? std::max(std::round(weights[i] * scale), 1.0) : 0.0;
         units.of_row[i] = static_cast<Unit>(unit);
     }
@@ -78,7 +79,7 @@ struct BestPlace {
     }
 };
 
-// Which codes go left where a threshold was drawn.
+// Which codes go left if a threshold was drawn.
 struct LeftCodes {
     std::uint32_t last, missing;
     bool missing_left;

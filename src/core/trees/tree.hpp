@@ -1,10 +1,10 @@
 // Growing binary trees on coded columns.
 //
 // A column is a code per row: the rank of its value among the distinct ones (exact trees) or its
-// bin, or the level of a category. So exact and binned trees are one algorithm at two codings. All
-// sums over rows are sums of whole numbers (weights and targets lie on a grid), hence exact: the
+// bin, or the level of a category. So exact and binned trees are one algorithm with two codings.
+// All sums over rows are sums of integers (weights and targets lie on a grid), hence exact: the
 // order of the rows, repeating a row instead of doubling its weight, and the number of threads
-// cannot change a bit, and splits that part the rows alike tie exactly. Ties go to the lowest
+// cannot change a bit, and splits that divide the rows alike tie exactly. Ties go to the lowest
 // column, then to the lowest threshold.
 #pragma once
 
@@ -20,14 +20,14 @@ struct CodedColumn {
     int width;            // bytes of a code: 1, 2 or 4
     std::uint32_t count;  // codes 0 … count−1 are values in increasing order; `count` is missing
     bool is_category;
-    const double *lowest, *highest;  // the values that a code stands for; null for categories
+    const double *lowest, *highest;  // the values of a code; null for categories
     std::int32_t bundle = -1;        // which bundle has the column, −1 for none
     std::uint32_t usual = 0;         // in a bundle: the code of most rows, and the bundle's code
     std::uint32_t first = 0;         // for the first code that is not the usual one
 };
 
 // Columns that never have an unusual code in the same row, such as the dummies of one category, as
-// one column (exclusive feature bundling: Ke et al. 2017). Its code 0 says that all are usual. One
+// one column (exclusive feature bundling: Ke et al. 2017). Its code 0 means that all are usual. One
 // pass over a bundle counts for all of its columns.
 struct Bundle {
     const std::uint8_t* codes;
@@ -45,7 +45,7 @@ struct TreeData {
     const double* values;        // rows × outputs, null for classification
 };
 
-// What a tree is grown on: a row of weight 0 is absent; a count says how many rows it stands for.
+// What a tree is grown on: a row of weight 0 is absent; a count is how many rows it stands for.
 struct TreeSample {
     const double* weights;
     const std::uint32_t* counts;
@@ -67,7 +67,7 @@ struct TreeNode {
     std::int32_t feature = -1;  // −1 for a leaf
     std::int32_t left = -1, right = -1;
     bool missing_left = false, follows_majority = false;  // where missing values were not seen
-    double threshold = 0;  // values up to it go left; not a number for a set of categories
+    double threshold = 0;  // values up to it go left; NaN for a set of categories
     double impurity = 0, weight = 0;
     std::int64_t count = 0;
     std::int64_t set_begin = 0, set_end = 0;  // words of GrownTree::sets

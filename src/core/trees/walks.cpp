@@ -7,12 +7,12 @@
 namespace gapless::walking {
 namespace {
 
-// A tree for the walk by nodes has places that fit in a byte.
+// A tree for the walk by nodes has positions that fit in a byte.
 constexpr Index few_nodes = 255;
 // Rows of the walk by levels whose codes stay in the first-level cache, in whole vectors.
 constexpr Index tile_rows = 256, lanes = 16;
 
-// Whether loops over tables can be made of vectors that gather.
+// Whether loops over tables can use gathering vectors.
 #if defined(__AVX2__)
 constexpr bool has_gathers = true;
 #else
@@ -53,7 +53,7 @@ void step_by_pairs(const std::uint32_t* nodes, const std::uint32_t* codes,
 
 // ---- by node ----
 
-// Rows at a node that asks about a number go on to the next node, or `skip` nodes further.
+// Rows at a node that splits on a number move to the next node, or `skip` nodes further.
 void pass_threshold(const std::uint8_t* codes, std::uint8_t here, std::uint8_t shift,
                     std::uint8_t last, std::uint8_t skip, Index rows, std::uint8_t* __restrict at) {
     for (Index i = 0; i < rows; ++i) {
@@ -63,7 +63,7 @@ void pass_threshold(const std::uint8_t* codes, std::uint8_t here, std::uint8_t s
     }
 }
 
-// The same where the way depends on the level: moves[level].
+// The same if the move depends on the level: moves[level].
 void pass_levels(const std::uint8_t* codes, std::uint8_t here,
                  const std::array<std::uint8_t, 256>& moves, Index rows, std::uint8_t* at) {
     for (Index i = 0; i < rows; ++i)
@@ -90,7 +90,7 @@ Way way_down(const PackedTrees& trees, Index columns) {
     for (Index t = 0; t < trees.count; ++t) largest = std::max(largest, trees.size(t));
     const double count = static_cast<double>(trees.count);
     const double by_numbers = 4 * count * std::bit_width(static_cast<std::uint64_t>(largest));
-    // Codes of rows that are wider than all questions are no trouble, but many columns are.
+    // Codes of rows wider than all questions do no harm, but many columns do.
     if (coding_steps(asked) > by_numbers || asked.count > 4 * columns + 64) return Way::scattered;
     if (largest <= few_nodes && asked.code_bits == 8 &&
         (!asked.has_categories || are_levels_short(asked)))
@@ -99,7 +99,7 @@ Way way_down(const PackedTrees& trees, Index columns) {
 }
 
 Index rows_together(Way way, Index rows, int threads) {
-    // Trees of the walk by level fill the second-level cache and are worth many rows; elsewhere
+    // Trees of the walk by level fill the second-level cache and are worth many rows; otherwise
     // rows should stay in the first.
     const Index most = way == Way::by_level ? 4096 : 1024, least = 256;
     const Index share = rows / (4 * std::max(threads, 1)) / least * least;
@@ -139,7 +139,7 @@ const std::vector<std::int32_t>& Passage<T>::through(Index t,
 }
 
 // All rows that still move take a step together: their steps do not wait for each other, so the
-// processor overlaps what it reads from memory.
+// processor overlaps its reads from memory.
 template <class T>
 void Passage<T>::walk_scattered(const PackedNode* nodes, const std::vector<std::int32_t>& rows) {
     const AskedColumns& asked = trees_.asked;
@@ -171,7 +171,7 @@ void Passage<T>::walk_scattered(const PackedNode* nodes, const std::vector<std::
 }
 
 // Some rows at a time, so that their codes stay in the first-level cache. Those at leaves leave
-// after every few steps; the first steps of a large tree lead to hardly any.
+// after every few steps; the first steps of a large tree reach hardly any.
 template <class T>
 void Passage<T>::walk_by_level(const PackedNode* nodes, Index size,
                                const std::vector<std::int32_t>& rows) {
@@ -186,10 +186,10 @@ void Passage<T>::walk_by_level(const PackedNode* nodes, Index size,
             moving_[k] = rows[begin + k];
             first_[k] = moving_[k] * width;
         }
-        // All of them: what fills up a vector must not be where an earlier, larger tree left it.
+        // All of them: the padding of a vector must not be where an earlier, larger tree left it.
         std::fill(at_.begin(), at_.end(), 0);
         for (int steps = at_first; active > 0; steps = 3) {
-            // Whole vectors: what is behind the active rows is of rows that have arrived.
+            // Whole vectors: behind the active rows are rows that have arrived.
             const Index padded = (active + lanes - 1) / lanes * lanes;
             for (int s = 0; s < steps; ++s)
                 step(words, codes_.data(), first_.data(), padded, at_.data());
@@ -198,7 +198,7 @@ void Passage<T>::walk_by_level(const PackedNode* nodes, Index size,
     }
 }
 
-// Note where the active rows are, and close the ranks of those that are not in leaves.
+// Record where the active rows are, and compact those that are not in leaves.
 template <class T>
 Index Passage<T>::keep_moving(const PackedNode* nodes, Index active) {
     Index kept = 0;
@@ -213,8 +213,8 @@ Index Passage<T>::keep_moving(const PackedNode* nodes, Index active) {
     return kept;
 }
 
-// At every node, in preorder, those rows that are there move on: no row is asked out of turn, and
-// nothing has to be looked up.
+// At every node, in preorder, the rows there move on: no row is visited out of turn, and nothing
+// has to be looked up.
 template <class T>
 void Passage<T>::walk_by_node(Index t) {
     const AskedColumns& asked = trees_.asked;

@@ -8,7 +8,7 @@
 
 namespace gapless::walking {
 
-// Which of them is the fastest depends on the trees and the rows alone.
+// Which of them is fastest depends on the trees and the rows alone.
 enum class Way {
     scattered,  // every row by itself, comparing numbers: for few trees, and any others
     by_level,   // coded rows, in vectors that gather their nodes: for large trees
@@ -26,7 +26,7 @@ class Passage {
 public:
     Passage(const PackedTrees& trees, Way way, const RowBlock<T>& X, Index rows);
 
-    // The nodes of tree t in which these rows end, by row; other rows are left as they were.
+    // The nodes of tree t in which these rows end, by row; other rows are left unchanged.
     const std::vector<std::int32_t>& through(Index t, const std::vector<std::int32_t>& rows);
 
 private:

@@ -7,7 +7,7 @@
 namespace gapless {
 namespace {
 
-// A split and its price when it was put into the queue; it is out of date once its version differs.
+// A split and its price when it entered the queue; outdated once its version differs.
 struct Link {
     double price;
     std::int64_t node, version;
