@@ -250,7 +250,7 @@ def certificate_of_stumps(margins: Margins, bound: VoteBound) -> Certificate:
 
 
 def certificate_without_bound(margins: Margins, why: str) -> Certificate:
-    """What is said of other votes: the loss that was reached, and why there is no bound."""
+    """The certificate of other votes: the loss that was reached, and why there is no bound."""
     loss = float(np.exp(margins.log_loss))
     verdict = f"no bound: the exponential loss is {loss:.4g} per row, and 1 without a model; "
     return Certificate(

@@ -37,9 +37,9 @@ Array = np.ndarray
 # What the docstrings of both classes describe alike.
 VOTED = """
 random_state : int, RandomState instance or None
-    Seeds the learners, and the draws of rows where there are any.
+    Seeds the learners, and the draws of rows if there are any.
 time_limit : float or None
-    Seconds after which no further round is begun; the first is always done.
+    Seconds after which no new round begins; the first round is always done.
 estimators_ : list of estimators
     The learners.
 estimator_ : estimator
@@ -47,15 +47,15 @@ estimator_ : estimator
 feature_importances_ : ndarray of shape (n_features,)
     The mean over the learners, by their weights.
 generalization_ : Generalization
-    What the model will score on unseen rows, by boosting again without some rows.
+    The score to expect on unseen rows, by boosting again without some of the rows.
 """
 TRAINING = """
 X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-    Training data, of any kind that the learner takes. Never written to.
+    Training rows, of any kind that the learner accepts. Never modified.
 y : array-like of shape (n_samples,)
-    Target values.
+    Targets.
 sample_weight : array-like of shape (n_samples,)
-    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+    Weights ≥ 0. Weight 2 is the row twice, weight 0 is no row.
 """
 
 

@@ -116,8 +116,8 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         """
         check_is_fitted(self)
         ask = partial(log_probabilities, count=self.n_classes_)
-        said = self._member_outputs(X, ask, "predict_log_proba", params)
-        return reduce(np.logaddexp, said) - np.log(len(self.estimators_))
+        predicted = self._member_outputs(X, ask, "predict_log_proba", params)
+        return reduce(np.logaddexp, predicted) - np.log(len(self.estimators_))
 
     @available_if(_members_decide)
     @described(ROWS, ROUTED)
@@ -142,7 +142,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         return {"classes_": classes, "n_classes_": len(classes)}
 
     @property
-    def _say(self) -> Callable:
+    def _ask_member(self) -> Callable:
         return partial(probabilities, count=self.n_classes_)
 
     def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
     @property
-    def _say(self) -> Callable:
+    def _ask_member(self) -> Callable:
         return numbers
 
     @described(ROWS, ROUTED)

@@ -35,43 +35,43 @@ Array = np.ndarray
 # What the docstrings of both classes and their methods describe alike.
 BAGGED = """
 n_estimators : int
-    How many members.
+    The number of members.
 max_samples : int, float or None
-    How many rows are drawn for each member: a number, or a part of the total weight. None draws as
+    How many rows are drawn for each member: a number, or a share of the total weight. None draws as
     many as there are.
 max_features : int or float
-    How many columns are drawn for each member: a number, or a part of all.
+    How many columns are drawn for each member: a number, or a share of all.
 bootstrap : bool
     Whether rows are drawn with replacement.
 bootstrap_features : bool
     Whether columns are drawn with replacement.
 oob_score : bool
-    Whether `oob_score_` and the predictions out of bag are computed with the fit;
-    `generalization_` has the score in any case.
+    Whether the fit computes `oob_score_` and the out-of-bag predictions; `generalization_` has the
+    score in any case.
 warm_start : bool
     Whether a fit adds members to those of the last one.
 n_jobs : int or None
-    How many members are fitted side by side, by joblib.
+    How many members joblib fits in parallel.
 random_state : int, RandomState instance or None
-    Seeds the draws, and the members.
+    Seeds the draws and the members.
 verbose : int
-    Messages of joblib.
+    How much joblib prints.
 time_limit : float or None
-    Seconds after which no further member is begun; those that are done are kept.
+    Seconds after which no new member is begun; finished ones are kept.
 estimator_ : estimator
     The learner that the members are copies of.
 estimators_ : list of estimators
     The members.
 estimators_samples_, estimators_features_ : list of ndarray
-    The rows and the columns that each of them was given.
+    The rows and the columns given to each of them.
 certificate_ : Certificate
     Of kind "none": no objective is minimised.
 generalization_ : Generalization
-    The score on unseen rows, out of bag, with its standard error.
+    The score to expect on unseen rows, out of bag, with its standard error.
 """
 ROUTED = """
 **params : dict
-    What is handed on to the learners, with scikit-learn's metadata routing.
+    Passed on to the learners, by scikit-learn's metadata routing.
 """
 
 # What a fit knows before its first member.
@@ -320,13 +320,13 @@ class Bagging(Ensemble):
         return learned
 
     @property
-    def _say(self) -> Callable:
+    def _ask_member(self) -> Callable:
         """What a member is asked."""
         raise NotImplementedError
 
     def _mean_of_members(self, X: Any, **params) -> Array:
         check_is_fitted(self)
-        total = sum(self._member_outputs(X, self._say, self._answer, params))
+        total = sum(self._member_outputs(X, self._ask_member, self._answer, params))
         return np.asarray(total) / len(self.estimators_)
 
     def _member_outputs(self, X: Any, ask: Callable, caller: str, params: dict) -> Iterator[Any]:
@@ -358,7 +358,7 @@ class Bagging(Ensemble):
             rows = np.flatnonzero(~is_seen)
             if len(rows) == 0:
                 continue
-            z = self._say(member, _safe_indexing(columns_of(data.X, columns), rows), {})
+            z = self._ask_member(member, _safe_indexing(columns_of(data.X, columns), rows), {})
             sums = np.zeros((len(place), z.shape[1])) if sums is None else sums
             sums[rows] += z
             used[rows] += 1
@@ -369,7 +369,9 @@ class Bagging(Ensemble):
     def _by_member(self, X: Any) -> Array:
         """What each member says of rows as learners get them, (members, n, K)."""
         pairs = zip(self.estimators_, self.estimators_features_)
-        return np.stack([self._say(one, columns_of(X, columns), {}) for one, columns in pairs])
+        return np.stack(
+            [self._ask_member(one, columns_of(X, columns), {}) for one, columns in pairs]
+        )
 
     def _tree_parameters(self) -> dict[str, Any]:
         """Those of the learner, or of its last step."""

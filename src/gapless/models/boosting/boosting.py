@@ -58,11 +58,11 @@ Array = np.ndarray
 # What the docstrings of all gradient boosting describe alike.
 BOOSTED = """
 learning_rate : float
-    What the values of leaves are multiplied with; smaller ones need more rounds.
+    The factor of the leaf values; smaller ones need more rounds.
 warm_start : bool
-    Whether a fit goes on from the trees of the one before.
+    Whether a fit continues from the trees of the last one.
 max_bins : int
-    Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
+    The maximum number of bins for a column of numbers, at quantiles, and of categories in a column.
 random_state : int, RandomState instance or None
     Seeds which rows are held out or drawn, and which columns are drawn.
 time_limit : float or None
@@ -70,19 +70,19 @@ time_limit : float or None
 trees_ : list of lists of Tree
     The trees of each round.
 start_ : ndarray
-    Scores before the first round, where they are constant.
+    The scores before the first round, where they are constant.
 trace_ : BoostingTrace
-    Training and validation loss by rounds.
+    The loss of training and held-out rows after each round.
 loss_ : Loss
-    What was minimised.
+    The loss that was minimised.
 classes_ : ndarray of shape (n_classes,)
-    The classes, in order, where targets are classes.
+    The classes, in order, in classification.
 encoding_ : Columns
-    How X was read: the levels of categories, and which columns had missing values.
+    How X was read: the categories, and which columns had missing values.
 certificate_ : Certificate
-    What the training loss reached; no bound is known for sums of trees.
+    The loss of the training rows; no bound is known for sums of trees.
 generalization_ : Generalization
-    What the model will score on unseen rows, by boosting again without some rows.
+    The score to expect on unseen rows, by boosting again without some of the rows.
 """
 
 

@@ -45,19 +45,19 @@ PLAIN = """
 n_estimators : int
     The number of rounds.
 subsample : float
-    The part of the rows that each round is given; below 1, losses out of bag are known.
+    The share of the rows used in each round; below 1, losses out of bag are known.
 criterion : str
     Has no effect, and is deprecated in scikit-learn.
 init : estimator, "zero" or None
-    What scores begin with: the predictions of an estimator, 0, or the best constant.
+    What the scores start from: the predictions of an estimator, 0, or the best constant.
 verbose : int
-    With 1, losses are printed once in a while, with 2 after each round.
+    1 prints losses once in a while, 2 after each round.
 validation_fraction : float
-    The part of the rows that is held out if `n_iter_no_change` is set.
+    The share of the rows held out if `n_iter_no_change` is set.
 n_iter_no_change : int or None
-    Rounds end when the loss of held-out rows is not lower by `tol` than in one of so many before.
+    Rounds end when the loss of the held-out rows has not dropped by `tol` in so many of them.
 tol : float
-    By how much the loss must fall for rounds to go on.
+    How much the loss must drop for the rounds to go on.
 ccp_alpha : float
     The price of a leaf, by which trees are pruned.
 n_estimators_ : int
@@ -65,17 +65,17 @@ n_estimators_ : int
 estimators_ : ndarray of DecisionTreeRegressor
     The trees as estimators, a row for each round.
 init_ : estimator, "zero" or None
-    What scores begin with; if None, with `start_`.
+    What the scores start from; `start_` if None.
 train_score_ : ndarray of shape (n_estimators_,)
     The loss of the training rows after each round (squared error and log loss: twice ours).
 oob_improvement_, oob_scores_ : ndarray of shape (n_estimators_,)
-    By how much each round lowered the loss of rows that it was not given, and that loss.
+    How much each round lowered the loss of the rows it did not use, and that loss.
 oob_score_ : float
     The last of them.
 feature_importances_ : ndarray of shape (n_features,)
-    How much the splits by each column have lowered squared errors.
+    How much the splits on each feature decrease the squared error, as shares of 1.
 max_features_ : int
-    How many columns are tried for a split.
+    How many columns each split considers.
 """
 ZERO, HUBER = "zero", "huber"
 NOT_DEPRECATED = "deprecated"
@@ -161,7 +161,7 @@ class PlainGradientBoosting(GradientBoosting):
         """The model as it is after a round, as far as a monitor may look at it."""
         return self._at(trees_=run.trees, trace_=run.trace, train_score_=np.array(run.training[1:]))
 
-    # ---- what is said to the base ----------------------------------------------------------------
+    # ---- hooks of the base -----------------------------------------------------------------------
 
     def _plan(self, data: BoostingData) -> GrowthPlan:
         rows = float(np.ceil(data.repeats).sum())

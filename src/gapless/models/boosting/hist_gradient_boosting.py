@@ -29,52 +29,51 @@ Array = np.ndarray
 # What the docstrings of both classes describe alike.
 HIST = """
 max_iter : int or "cv"
-    The number of rounds; "cv" chooses it by 5-fold cross-validation, at most 1,000, as the one with
-    the least mean loss of rows held out. Rows of one x are held out together.
+    The number of rounds; "cv" chooses it by 5-fold cross-validation, up to 1,000, as the one with
+    the lowest mean loss of held-out rows. Rows of equal features are held out together.
 max_leaf_nodes : int or None
-    The largest number of leaves of a tree.
+    The maximum number of leaves of a tree.
 min_samples_leaf : int
-    The fewest rows of a leaf; a row of weight s counts as ⌈s⌉ rows.
+    The minimum number of rows in a leaf; a row of weight s counts as ⌈s⌉ rows.
 l2_regularization : float
     λ in the penalty ½λ Σ value² over the leaves of each tree.
 max_features : float
-    The share of the columns that are tried for a split, drawn for each node.
+    The share of the columns that each split considers, drawn for each node.
 categorical_features : "from_dtype", array-like or None
-    Which columns are categories: those of a table that hold categories or text; or a mask, numbers
-    or names of columns. In columns of numbers that are named here, those below 0 are missing
-    values.
+    Which columns hold categories: by default those of a table whose type is categorical or text; or
+    a mask, indices or names of columns. In a column of numbers among these, negative numbers are
+    missing values.
 monotonic_cst : array-like, dict or None
     For each column 1 if predictions must not fall with it, −1 if they must not rise.
 interaction_cst : {"pairwise", "no_interactions"}, sequence of groups or None
-    Columns that may meet on the way to a leaf.
+    Groups of columns that may occur together on the way to a leaf.
 early_stopping : "auto" or bool
-    Whether rounds end when held-out rows are predicted no better; "auto" does so for more than
-    10,000 rows.
+    Whether rounds end when predictions of held-out rows stop improving; "auto" does so for more
+    than 10,000 rows.
 scoring : str, callable or None
     How rounds are judged: by the loss, or by any scorer of scikit-learn.
 validation_fraction : float, int or None
-    The part of the rows that is held out to judge rounds; None judges by the training rows.
+    The share or number of rows held out to judge rounds; None judges by the training rows.
 n_iter_no_change : int
     Rounds end when none of so many is better by `tol` than the one before them.
 tol : float
-    By how much a round must be better for rounds to go on.
+    How much better a round must be for the rounds to go on.
 verbose : int
-    Has no effect: long fits show a line of progress on a terminal.
+    Has no effect; a long fit shows its progress on a terminal.
 time_limit : float or None
     Seconds after which the rounds so far are kept. Folds take at most three quarters of them.
 n_iter_ : int
     The number of rounds.
 n_trees_per_iteration_ : int
-    Trees of a round.
+    The number of trees of a round.
 search_ : Search
-    With max_iter="cv", the score of unseen rows for each number of rounds, such as their loss with
-    its sign turned.
+    With max_iter="cv", the score on held-out rows after each round, such as the negative loss.
 train_score_, validation_score_ : ndarray
-    The scores by which rounds were judged, if they were; the larger the better.
+    The scores by which rounds were judged, if they were; higher is better.
 do_early_stopping_ : bool
     Whether rounds could end early.
 is_categorical_ : ndarray of bool or None
-    Which columns are categories.
+    Which columns hold categories.
 """
 AUTO = "auto"
 # early_stopping="auto" holds rows out if there are more than so many.
@@ -177,7 +176,7 @@ class HistGradientBoosting(GradientBoosting):
             )
         return Validation(X_val, y_val, weights)
 
-    # ---- what is said to the base ----------------------------------------------------------------
+    # ---- hooks of the base -----------------------------------------------------------------------
 
     def _check_classes(self, outputs: Any) -> None:
         """A single class will do: it is then predicted for all rows."""

@@ -296,10 +296,10 @@ class _OutOfBag:
         y = self.data.outputs.y
         if self.data.has_classes:
             most = max(self.data.widths)
-            told = np.argmax(mean.reshape(len(mean), -1, most), axis=2)
+            predicted = np.argmax(mean.reshape(len(mean), -1, most), axis=2)
             # Of two classes the error of one is that of the other.
             by = errors.sum(axis=1) / y.shape[1] / (2 if most == 2 else 1)
-            return -by, np.all(told == y[self.rows], axis=1).astype(float)
+            return -by, np.all(predicted == y[self.rows], axis=1).astype(float)
         center = np.average(y[self.rows], axis=0, weights=self.weights)
         spread = np.average((y[self.rows] - center) ** 2, axis=0, weights=self.weights)
         shown = 1 - np.mean(errors / np.where(spread > 0, spread, 1.0), axis=1)

@@ -30,65 +30,65 @@ from .leaves import predict_quantiles
 # What the docstrings of all forests, or of those of one task, describe alike.
 FOREST = """
 n_estimators : int
-    How many trees.
+    The number of trees.
 min_samples_leaf : int, float or "oob"
-    The fewest rows of a leaf; a float is a part of all rows. "oob" chooses 10, 3 or 1 by the rows
-    that the first 20 trees have not drawn, in about one and a half times the time; it needs
-    bootstrap=True.
+    The minimum number of rows in a leaf; a float is a share of all rows. "oob" chooses 10, 3 or 1
+    by the out-of-bag rows of the first 20 trees, which makes a fit about one and a half times as
+    long; it needs bootstrap=True.
 bootstrap : bool
-    Whether each tree has rows drawn with replacement, or all of them.
+    Whether each tree is grown on rows drawn with replacement, or on all rows.
 oob_score : bool or callable
-    Whether `oob_score_` is computed with the fit, by a function of targets and predictions if one
-    is given; `generalization_` has the score in any case.
+    Whether the fit computes `oob_score_`, by a function of targets and predictions if one is given;
+    `generalization_` has the score in any case.
 n_jobs : int or None
-    How many threads; None leaves it to the environment. The forest is the same for any.
+    The number of threads; None leaves it to the environment. It does not change the forest.
 random_state : int, RandomState instance or None
-    Seeds draws and trees.
+    Seeds the draws and the trees.
 verbose : int
-    Has no effect; progress is shown on a terminal when a fit is long.
+    Has no effect; a long fit shows its progress on a terminal.
 warm_start : bool
     Whether a fit adds trees to those of the last one.
 class_weight : dict, list of dict, "balanced", "balanced_subsample" or None
-    Weights of the classes; "balanced" gives all classes the same weight, and "balanced_subsample"
-    does so in every draw.
+    Weights of the classes; "balanced" gives all classes the same total weight, and
+    "balanced_subsample" does so in every draw.
 ccp_alpha : float
     The price of a leaf, by which each tree is pruned.
 max_samples : int, float or None
-    How many rows are drawn for each tree: a number, or a part of the total weight; None draws as
+    How many rows are drawn for each tree: a number, or a share of the total weight; None draws as
     many as there are.
 max_bins : int, "auto" or None
-    At most so many bins for the values of a column, at quantiles; None tries every threshold.
-    "auto" takes 255 bins from 20,000 rows on, where forests are as good and sooner grown.
+    The maximum number of bins for the values of a column, at quantiles; None tries every threshold.
+    "auto" uses 255 bins from 20,000 rows on, where forests grow faster and are as good.
 time_limit : float or None
     Seconds after which the trees grown so far are kept.
 estimators_ : list of DecisionTreeClassifier or DecisionTreeRegressor
-    The trees, made into estimators when asked for.
+    The trees as estimators, made on demand.
 trees_ : sequence of Tree
-    The trees as arrays, each made when it is asked for; eight bytes a node are kept.
+    The trees as arrays, each made on demand; eight bytes are kept for each node.
 columns_ : Columns
-    How X was read: the levels of categories, and which columns had missing values.
+    How X was read: the categories, and which columns had missing values.
 n_outputs_ : int
     The number of outputs.
 max_features_ : int
-    How many columns are tried for a split.
+    How many columns each split considers.
 min_samples_leaf_ : int
-    The chosen size, with min_samples_leaf="oob"; 1 where no row was out of bag.
+    The size chosen by min_samples_leaf="oob"; 1 if no row was out of bag.
 search_ : Search
-    What was tried, with min_samples_leaf="oob": `search_.plot()` draws it.
+    What min_samples_leaf="oob" tried; `search_.plot()` draws it.
 feature_importances_ : ndarray of shape (n_features,)
-    What the splits of each feature take from the impurity, as parts of 1.
+    How much the splits on each feature decrease the impurity, as shares of 1.
 certificate_ : Certificate
     Of kind "none": no objective is minimised.
 generalization_ : Generalization
-    The score on unseen rows, out of bag where there is a bootstrap, with its standard error.
+    The score to expect on unseen rows, out of bag if there is a bootstrap, with its standard error.
 """
 FOR_CLASSES = """
 oob_score_, oob_decision_function_ : float and ndarray of shape (n_samples, n_classes)
-    Accuracy and class shares of rows by the trees that did not draw them.
+    Accuracy and class shares of the rows, by the trees that did not draw them.
 """
 FOR_NUMBERS = """
 oob_score_, oob_prediction_ : float and ndarray of shape (n_samples,)
-    R² and predictions of rows by the trees that did not draw them.
+    R² and predictions of the rows, by the trees that did not draw them.
 """
 STORED_FOR_CLASSES: Declaration = {
     **Forest._stored,

@@ -123,12 +123,12 @@ class MultiwayTree:
         Classes are positions, −1 for one that the tree does not know; rows with missing values are
         divided as in predictions.
         """
-        said = np.argmax(self.shares, axis=1)
+        predicted = np.argmax(self.shares, axis=1)
         wrong, total = np.zeros(self.node_count), np.zeros(self.node_count)
         stack = [(0, np.arange(len(F)), np.asarray(weights, dtype=float))]
         while stack:
             node, rows, w = stack.pop()
-            wrong[node], total[node] = w[y[rows] != said[node]].sum(), w.sum()
+            wrong[node], total[node] = w[y[rows] != predicted[node]].sum(), w.sum()
             stack += self._below(node, F, rows, w, self._known_shares(node))
         return wrong, total
 

@@ -281,8 +281,8 @@ def outline_of_binary(tree: Any, features: Features, classes: list[Array] | None
         level = (first - low) / (high - low if high > low else 1.0)
         return Outline(parent, conditions, words, tree.n_node_samples, tree.impurity, None, level)
     parts = [tree.value[:, k, : len(own)] for k, own in enumerate(classes)]
-    said = [own[np.argmax(part, axis=1)] for own, part in zip(classes, parts)]
-    words = [", ".join(map(str, row)) for row in zip(*said)]
+    predicted = [own[np.argmax(part, axis=1)] for own, part in zip(classes, parts)]
+    words = [", ".join(map(str, row)) for row in zip(*predicted)]
     error = np.mean([1.0 - part.max(axis=1) for part in parts], axis=0)
     level = np.argmax(parts[0], axis=1) / max(len(classes[0]) - 1, 1)
     shares = parts[0] if len(parts) == 1 else None

@@ -288,8 +288,8 @@ def _wrong(tree: Any, leaf: Array, y: Array, w: Array, value: Array, width: int)
     cells = leaf * (width + 1) + np.where(y < 0, width, y).astype(int)
     table = np.bincount(cells, w, minlength=tree.node_count * (width + 1))
     table = upwards(tree, table.reshape(tree.node_count, width + 1))
-    said = np.argmax(value[:, :width], axis=1)
-    return table.sum(axis=1) - table[np.arange(len(table)), said]
+    predicted = np.argmax(value[:, :width], axis=1)
+    return table.sum(axis=1) - table[np.arange(len(table)), predicted]
 
 
 def _errors(tree: Any, leaf: Array, y: Array, w: Array, value: Array) -> Array:

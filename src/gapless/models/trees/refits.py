@@ -54,7 +54,7 @@ class TreeFit(OnlyRefittable):
 
     @property
     def outputs(self) -> int:
-        """How many numbers a row is told by its leaf."""
+        """How many numbers a leaf predicts."""
         return sum(self.data.widths)
 
     @property

@@ -1,7 +1,7 @@
 """What all single trees share: fit = read → grow → prune → certify → attributes, and predictions.
 
 A subclass says how its data is read (`_read`), how a tree is grown and pruned on some of the rows
-(`_grow`), what it costs (`_certify`), and how it is said in words (`outline`). The mixins make
+(`_grow`), what it costs (`_certify`), and how it reads in words (`outline`). The mixins make
 classes or numbers of what leaves say; forests have them too.
 """
 
@@ -269,7 +269,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         Parameters
         ----------
         max_depth : int, default=None
-            Below it, only the number of leaves is told.
+            Below it, only the number of leaves is given.
 
         Returns
         -------
