@@ -262,6 +262,15 @@ def read_outputs(
     return Outputs(numbers, given, weights, None, numbers.shape[1] == 1)
 
 
+def check_given(estimator: Any, y: Any) -> None:
+    """Refuse a fit without targets, in the words that scikit-learn's checks look for."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"{name} requires y to be passed, but the target y is None; call fit(X, y)."
+        )
+
+
 def readable_target(y: Any) -> Any:
     """Targets in a readable form: see `readable`; rows of a list must have one length."""
     y = readable(y, name="y")
@@ -332,11 +341,7 @@ def is_multilabel(y: Any) -> bool:
 
 def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array | None]:
     """X and its feature names, set on a copy: a failing fit leaves the estimator unchanged."""
-    if y is None:
-        name = type(estimator).__name__
-        raise ValueError(
-            f"{name} requires y to be passed, but the target y is None; call fit(X, y)."
-        )
+    check_given(estimator, y)
     reader = copy.copy(estimator)
     X = _read_matrix(reader, X, reset=reset)
     return X, getattr(reader, "feature_names_in_", None)

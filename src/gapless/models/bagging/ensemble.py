@@ -20,7 +20,7 @@ from ..._ground.columns import is_table
 from ..._ground.interrupt import TimeLimit, limit_name
 from ..._ground.progress import CallbackSupport
 from ..._ground.stored import INPUT, Declaration, Unused
-from ..._ground.validation import Outputs, read_outputs, readable_target
+from ..._ground.validation import Outputs, check_given, read_outputs, readable_target
 from ...certificates import Certificate
 from ...unseen import JUDGED, Population, Remembering
 from ..trees import LARGEST_SEED
@@ -108,11 +108,7 @@ class Ensemble(Remembering, CallbackSupport):
 
     def _read_targets(self, y, X, sample_weight, class_weight=None) -> Outputs:
         """Targets and weights; says so where y is missing, or a column."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
-                "fit(X, y)."
-            )
+        check_given(self, y)
         if sp.issparse(y):
             raise ValueError(
                 "sparse multilabel-indicator for y is not supported. Pass y.toarray()."

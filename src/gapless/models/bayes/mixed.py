@@ -18,7 +18,14 @@ from ..._ground.columns import is_table
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Each, Numbers, Value
 from ..._ground.tables import readable
-from ..._ground.validation import Training, read_labels, read_names, read_numbers, read_weights
+from ..._ground.validation import (
+    Training,
+    check_given,
+    read_labels,
+    read_names,
+    read_numbers,
+    read_weights,
+)
 from ...unseen import multiple
 from ._base import LEARNED, SMOOTHED, NaiveBayesClassifier, known_classes, positions, refuse_sparse
 from .counting import Priors
@@ -150,10 +157,7 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
         refuse_sparse(self, X)
-        if y is None:
-            raise ValueError(
-                "NaiveBayes requires y to be passed, but the target y is None; call fit(X, y)."
-            )
+        check_given(self, y)
         X, names = self._table(X, reset=reset)
         labels, weights = read_labels(y, X), read_weights(sample_weight, X)
         columns = MixedColumns.read(X, weights > 0, self.categorical_features, self.text_features)

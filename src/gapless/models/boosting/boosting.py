@@ -42,7 +42,7 @@ from ..._ground.stored import (
 )
 from ..._ground.tables import readable
 from ..._ground.threads import single_blas
-from ..._ground.validation import read_outputs, readable_target
+from ..._ground.validation import check_given, read_outputs, readable_target
 from ...certificates import Certificate
 from ...losses import Loss
 from ...unseen import JUDGED, Remembering, take_over
@@ -389,11 +389,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> BoostingData:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
-                "fit(X, y)."
-            )
+        check_given(self, y)
         X, y = readable(X, lambda: True), readable_target(y)
         y = column_or_1d(y, warn=True, input_name="y")
         has_weights = sample_weight is not None

@@ -19,7 +19,7 @@ from ..._ground.docstrings import described
 from ..._ground.interrupt import IN_SECONDS, limit_name
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import Declaration, Flag, Nothing, Numbers, Unused, Whole
-from ..._ground.validation import Outputs, is_same, read_outputs, readable_target
+from ..._ground.validation import Outputs, check_given, is_same, read_outputs, readable_target
 from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, as_fitted, take_over
 from ._base import NeighborsModel
@@ -172,11 +172,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> NeighborsData:
         """X, y and weights, validated."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
-                "fit(X, y)."
-            )
+        check_given(self, y)
         y = readable_target(y)
         rows, names, mixed = self._read_training_rows(X, sample_weight, reset=reset)
         outputs = read_outputs(y, rows, sample_weight, has_classes=self._has_classes)

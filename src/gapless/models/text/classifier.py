@@ -29,7 +29,7 @@ from ..._ground.stored import (
     Places,
     Value,
 )
-from ..._ground.validation import read_labels, read_weights
+from ..._ground.validation import check_given, read_labels, read_weights
 from ..._ground.word_counts import USUAL_PATTERN, count_words, in_columns
 from ...certificates import Certificate, certify_model
 from ...unseen import (
@@ -269,11 +269,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _learn_words(self, X, y, sample_weight) -> tuple[TextData, dict[str, Any]]:
         """The counts of the chosen words with labels and weights, and what is learned of words."""
         texts = read_texts(X)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
-                "fit(X, y)."
-            )
+        check_given(self, y)
         labels, weights = read_labels(y, texts), read_weights(sample_weight, texts)
         counts, words = count_words(texts, tokenizer_of(self))
         bag = BagOfWords.learned(counts, weights, rules_of(self))

@@ -23,7 +23,7 @@ from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Unused, Value
-from ..._ground.validation import read_outputs
+from ..._ground.validation import check_given, read_outputs
 from ...certificates import Certificate
 from ...unseen import CV, Search
 from .descriptions import ROWS, TRAINING
@@ -162,11 +162,7 @@ class DecisionTree(TreeModel):
     # ---- reading the data ------------------------------------------------------------------------
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
-                "fit(X, y)."
-            )
+        check_given(self, y)
         X, names = read_features(self, X, reset=reset)
         class_weight = getattr(self, "class_weight", None)
         outputs = read_outputs(y, X, sample_weight, class_weight, has_classes=is_classifier(self))

@@ -16,7 +16,7 @@ from ..._ground.columns import Columns, bins_of, edges_of, encoded, read_feature
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Each, Labels, Nothing, Numbers, Unused, Value, Whole
-from ..._ground.validation import read_outputs, readable_target
+from ..._ground.validation import check_given, read_outputs, readable_target
 from ...certificates import Certificate
 from .cart import class_attributes
 from .decision_tree import FROM_DTYPE, constraints_of_trees
@@ -95,11 +95,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         return super()._kept_of(data) | class_attributes(data) | {"bin_edges_": data.edges}
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
-                "fit(X, y)."
-            )
+        check_given(self, y)
         X, names = read_features(self, X, reset=reset)
         labels = column_or_1d(readable_target(y), warn=True, input_name="y")
         outputs = read_outputs(labels, X, sample_weight, has_classes=True)
