@@ -13,7 +13,7 @@ from gapless.problem.problem import Problem
 from gapless.solvers import solve
 from gapless.solvers.newton_along_path import newton_path
 from gapless.unseen.leave_one_out import keep_shares, leave_out, ridge_path_leave_out
-from gapless.unseen.result import Generalization
+from gapless.unseen.result import Disagreement, Generalization
 from gapless.unseen.search import Choice, Search
 from gapless.unseen.selection_bias import Corrected, correct
 
@@ -378,3 +378,30 @@ def test_a_sample_that_has_chosen_is_said_to_be_one_and_leaves_the_error_of_all_
     assert found.unseen == plain.unseen - choice.honest().optimism
     assert found.standard_error == plain.standard_error
     assert found.method == "span, corrected for selection among 50 models on 100 rows"
+
+
+@pytest.mark.parametrize(
+    "method, refuted, kind, is_checked",
+    [("loo", (), "over-fitted", True), ("5-fold", ("over-fitted",), "balanced", False)],
+)
+def test_a_search_by_folds_answers_for_its_winner(method, refuted, kind, is_checked):
+    """What was tried and lost is not advised, and no refits are needed to check real folds."""
+    choice, plain = _choice_of_coins(is_whole=True)
+    choice = replace(choice, is_rough=False, method=method, refuted=refuted)
+    check = Disagreement(20, 0.01, 0.001, 0.1, 0.0)
+    plain = replace(plain, disagreement=check, verdict="over-fitted: by much.")
+    found = choice.corrected(plain)
+    assert found.kind == kind
+    assert found.disagreement == (check if is_checked else None)
+    assert found.method == f"{method}, corrected for selection among 50 models"
+
+
+def test_a_choice_is_scored_when_its_estimate_is_wanted_and_then_forgotten():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.integers(0, 2, 60)
+    model = LogisticRegression(C="loo").fit(X, y)
+    scored = model._choice.scored(model, model._remembered(""))
+    assert isinstance(scored, Choice) and scored.weights.sum() == 60
+    count = scored.by.shape[1]
+    assert model.generalization_.method.endswith(f"selection among {count} models")
+    assert "_choice" not in vars(model)

@@ -7,13 +7,13 @@ which it was chosen, and `unseen.Choice` says what is left of its lead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ...problem import Parameters
-from ...unseen import METHODS, Choice, Distinct, Fitted, Judge, Search, mean_and_error
+from ...unseen import METHODS, Choice, Distinct, Fitted, Judge
 from .path import Path, ScoredPath
 from .path_following import ridge_path
 from .strengths import is_ridge
@@ -81,22 +81,19 @@ class PathChoice:
         chosen = np.flatnonzero((families == self.on) & (places == self.winner))
         if not len(chosen):
             return None
-        own, by = paths[self.on], units.means(by.T, part.weights)
+        own = paths[self.on]
         strengths = np.array([paths[k].strengths[at] for k, at in zip(families, places)])
-        unseen, errors = mean_and_error(by, units.weights)
-        rows_tried = np.full(len(places), len(units.weights))
-        metric = "score" if self.path is None else self.path.metric
-        tried = Search({"strength": strengths}, unseen, errors, rows_tried, int(chosen[0]), metric)
-        return Choice(
-            tried,
+        choice = Choice.of(
+            {"strength": strengths},
             units.means(shown.T, part.weights),
-            by,
+            units.means(by.T, part.weights),
             units.weights,
-            within=1.0 if model.select == "1se" else 0.0,
-            families=families,
-            method=own.method,
-            refuted=_refuted(own, self.winner),
+            metric="score" if self.path is None else self.path.metric,
+            select=model.select,
+            chosen=int(chosen[0]),
         )
+        refuted = _refuted(own, self.winner)
+        return replace(choice, families=families, method=own.method, refuted=refuted)
 
 
 def _refuted(path: ScoredPath, winner: int) -> tuple[str, ...]:
