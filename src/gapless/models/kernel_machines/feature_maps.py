@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import (
@@ -30,7 +30,7 @@ from ..._ground.lapack import call_lapack, eigh
 from ..._ground.parts import OfParts
 from ..._ground.stored import INPUT, Declaration, Numbers, Unused, Value
 from ..._ground.threads import single_blas
-from ..._ground.validation import read_rows, read_table
+from ..._ground.validation import Training, read_rows, read_table
 from ...kernels import KERNEL_INSTANCE, Gaussian, Kernel
 from ...problem import PRECOMPUTED, RESIDUAL, Drawing, smallest, some_rows
 from ...unseen import take_over
@@ -40,8 +40,45 @@ POLYNOMIAL = ("poly", "polynomial")
 SMALLEST = 1e-12
 
 
+# What `fit` and `transform` take, for `described`.
+TRAINING = """
+y : None
+    Not used.
+sample_weight : array-like of shape (n_samples,)
+    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+"""
+ROWS = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Rows to transform.
+"""
+
+
+class KernelFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the transformers: they fit a map of rows to features, and no targets."""
+
+    _guide = "large_kernels"
+    _examples: ClassVar[Examples] = ()
+
+    def _keep(self, learned: dict[str, Any], table: Training) -> Any:
+        """Replace what an earlier fit has left by what this one has learned."""
+        learned["n_features_in_"] = table.X.shape[1]
+        if table.feature_names is not None:
+            learned["feature_names_in_"] = table.feature_names
+        take_over(self, learned)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _formula(self) -> None:
+        """None: features are computed, and nothing is fitted to targets."""
+
+
 @described(FEATURES)
-class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Nystroem(OfParts, KernelFeatureMap):
     """Features whose inner products approximate a kernel, from landmarks of the data.
 
     φ(x) = K(Z, Z)^(−½) k(Z, x)  for landmarks Z among the training rows. Where as many landmarks
@@ -101,9 +138,6 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     True
     """
 
-    _guide = "large_kernels"
-    _examples: ClassVar[Examples] = ()
-
     _stored: ClassVar[Declaration] = {
         "components_": Numbers("components", None, may_be_sparse=True),
         "component_indices_": Unused(),
@@ -145,6 +179,7 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y=None, sample_weight=None):
         """Draw the landmarks.
 
@@ -152,10 +187,6 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training data; float32 stays float32.
-        y : None
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
 
         Returns
         -------
@@ -177,13 +208,9 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             "components_": X[positions],
             "component_indices_": positions,
             "normalization_": inverse_root(K).astype(X.dtype),
-            "n_features_in_": X.shape[1],
             "kernel_": kernel,
         }
-        if table.feature_names is not None:
-            learned["feature_names_in_"] = table.feature_names
-        take_over(self, learned)
-        return self
+        return self._keep(learned, table)
 
     def _misfit(self) -> str | None:
         """What does not go together in the stored attributes, in words; None if all does."""
@@ -192,13 +219,9 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return f"components_ has {width} columns, and X has {self.n_features_in_}"
         return None
 
+    @described(ROWS)
     def transform(self, X):
         """The features of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to transform.
 
         Returns
         -------
@@ -245,15 +268,6 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         drawing.grow(most)
         return drawing.positions[drawing.chosen]
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _formula(self) -> None:
-        """None: features are computed, and nothing is fitted to targets."""
-
 
 def inverse_root(K):
     """K^(−½) of a symmetric matrix; of its absolute eigenvalues where some are negative."""
@@ -265,7 +279,7 @@ def inverse_root(K):
 
 
 @described(FEATURES)
-class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBFSampler(KernelFeatureMap):
     """Random features whose inner products are the Gaussian kernel exp(−γ‖x − z‖²) on average.
 
     φⱼ(x) = √(2/m) cos(ωⱼᵀx + bⱼ)  with frequencies ωⱼ ~ N(0, 2γI), orthogonal in blocks, and bⱼ
@@ -309,9 +323,6 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     1.0
     """
 
-    _guide = "large_kernels"
-    _examples: ClassVar[Examples] = ()
-
     _stored: ClassVar[Declaration] = {
         **INPUT,
         "random_weights_": Numbers("features", "components"),
@@ -330,6 +341,7 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described(TRAINING)
     def fit(self, X, y=None, sample_weight=None):
         """Draw the frequencies and the offsets.
 
@@ -337,8 +349,6 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training data, of which only the shape and, for "scale", the variance count.
-        y : None
-            Not used.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0 of the rows in the variance.
 
@@ -358,21 +368,13 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         learned = {
             "random_weights_": np.hstack([frequencies, frequencies])[:, :m].astype(dtype),
             "random_offset_": np.append(offsets, offsets + np.pi / 2)[:m].astype(dtype),
-            "n_features_in_": d,
             "_gamma": kernel.gamma,
         }
-        if table.feature_names is not None:
-            learned["feature_names_in_"] = table.feature_names
-        take_over(self, learned)
-        return self
+        return self._keep(learned, table)
 
+    @described(ROWS)
     def transform(self, X):
         """The features of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to transform.
 
         Returns
         -------
@@ -390,12 +392,3 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def _n_features_out(self):
         return len(self.random_offset_)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _formula(self) -> None:
-        """None: features are computed, and nothing is fitted to targets."""
