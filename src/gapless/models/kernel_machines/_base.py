@@ -91,7 +91,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
     # ---- predicting ------------------------------------------------------------------------------
 
     def predict(self, X, *, interval=None):
-        """Predict targets, with intervals where they are asked for.
+        """Predict targets, with intervals if requested.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ class Nystroem(OfParts, KernelFeatureMap):
     """Features whose inner products approximate a kernel, from landmarks of the data.
 
     φ(x) = K(Z, Z)^(−½) k(Z, x)  for landmarks Z among the training rows. Where as many landmarks
-    as distinct rows are asked for, the kernel between training rows is exact.
+    as distinct rows are requested, the kernel between training rows is exact.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Nystroem(OfParts, KernelFeatureMap):
     kernel_params : dict, default=None
         Keyword arguments for a function.
     n_components : int, default=100
-        Number of landmarks; fewer where so many explain all rows, or are all there are.
+        Number of landmarks; fewer where fewer explain all rows, or where there are no more rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
     n_jobs : int, default=None
@@ -252,7 +252,7 @@ class Nystroem(OfParts, KernelFeatureMap):
         if is_function:
             return kernels.Callable(self.kernel, of_pairs=True, options=self.kernel_params)
         if self.kernel in POLYNOMIAL and given.get("degree", 3) % 1:
-            # Broken powers are no kernel of ours, but a function that scikit-learn has.
+            # Fractional powers are not a kernel of ours, but a function of scikit-learn.
             return kernels.Callable(polynomial_kernel, options={"gamma": self.gamma} | given)
         return kernels.by_name(self.kernel, gamma=self.gamma, **given)
 

@@ -31,10 +31,10 @@ from .least_squares import EPS, Coefficients, Proof
 from .leave_one_out import KernelFit
 from .marginal_likelihood import LikelihoodSearch, Parametrised, Posterior, Process, Theirs, inward
 
-# A slope of the log likelihood up to this part of the number of targets is no slope: their noise,
+# A slope of the log likelihood up to this share of the number of targets counts as 0: their noise,
 # which has a curvature of half that number, is then known to as many digits.
 FLAT = 1e-3
-# What part of the targets counts as noise before anything is known.
+# The share of the targets' variance that counts as noise at first.
 NOISE = 0.1
 # Rows that are predicted with their variances at a time.
 ROWS_AT_A_TIME = 4096
@@ -80,7 +80,7 @@ class GaussianProcessRegressor(KernelRegressor):
     X_train_ : ndarray of shape (n, n_features)
         Training rows; of equal rows (x, y) one, as weights have it.
     y_train_ : ndarray of shape (n,) or (n, n_targets)
-        Their targets, normalised if asked for.
+        Their targets, normalised if requested.
     kernel_ : Kernel
         The kernel with its parameters.
     L_ : ndarray of shape (n, n)
@@ -345,7 +345,7 @@ class GaussianProcessRegressor(KernelRegressor):
     # ---- predicting ------------------------------------------------------------------------------
 
     def predict(self, X, return_std=False, return_cov=False, *, interval=None):
-        """Predict the mean of the process, and its spread where asked for.
+        """Predict the mean of the process, and its spread if requested.
 
         Parameters
         ----------

@@ -45,15 +45,15 @@ WITHOUT_GRAM = (
     'use fewer rows, or RiskRegressor(kernel=…, approximation="auto") (for classes, '
     "KernelLogisticRegression), which uses only some columns of the matrix"
 )
-# Up to so many rows K is kept in float64: its factor takes a fifth of a second.
+# Up to this many rows K is kept in float64: its factor takes a fifth of a second.
 SMALL = 2000
 # Steps of conjugate gradients with a float32 factor before float64 takes over.
 MOST_STEPS = 40
-# Up to so many columns are solved for one by one, which LAPACK does more slowly.
+# Up to this many columns are solved one by one, which is faster than LAPACK's way.
 FEW_COLUMNS = 5
-# A residual of this part of its terms is as small as it gets, and of that part good enough.
+# A residual of the first share of its terms is as small as it gets, one of the second good enough.
 ROUNDING, ENOUGH = 4 * EPS, 1e-12
-# After so many steps in a row that do not halve the residual nothing more is gained.
+# After this many steps in a row that do not halve the residual, nothing more is gained.
 PATIENCE = 3
 
 
@@ -78,7 +78,7 @@ class KernelSquares:
     Parameters
     ----------
     kernel : Kernel
-        With all its parameters numbers. Its white noise, if it has any, is no part of K here: it
+        With all its parameters numbers. Its white noise, if it has any, is not part of K here: it
         belongs to λ, because weight 2 halves it as it halves λ.
     X : array-like or sparse matrix
         The rows, as the kernel takes them.
@@ -253,7 +253,7 @@ class KernelSquares:
     def certify(self, found: Coefficients, strengths: Array, tol: float) -> Certificate:
         """How far the coefficients are from the best possible; one λ for each target."""
         proof = Proof.of(self.y, self.weights, found, strengths, self.fit_bias)
-        # f = 0 is what is left when the time was up, which then is no time to look for more.
+        # f = 0 is what is left when time is up, so nothing more is computed.
         is_null = not np.any(found.c)
         if is_null or self.is_convex:
             cure = "raise time_limit" if is_null else "raise alpha, or fit again"

@@ -29,7 +29,7 @@ from ...unseen import (
 )
 from .least_squares import Array, Coefficients, KernelSquares
 
-# Up to so many distinct x an inverse takes a few seconds; beyond, folds are faster.
+# Up to this many distinct x an inverse takes a few seconds; beyond, folds are faster.
 MOST_ROWS = 5000
 
 
@@ -194,7 +194,7 @@ class KernelFit(Refittable):
 
     @property
     def plain_rows(self):
-        """The rows, where they are no kernel matrix."""
+        """The rows, unless they are a kernel matrix."""
         return self.design if self.kernel.name != "precomputed" else None
 
     def _of_kernel(self, kernel: Any) -> KernelFit:

@@ -27,15 +27,15 @@ from .least_squares import TrainingRows
 from .smoothing import KERNELS, Smoother
 from .tuning import METRIC, HeldOutPath, KernelChoice, search_of
 
-# Bandwidths that are tried, as multiples of n^(−1/(d + 4)): so many from the largest to the
-# smallest, and so many between the neighbours of the best, so often.
+# Bandwidths that are tried, as multiples of n^(−1/(d + 4)): FIRST from LARGEST to SMALLEST, then
+# FINER between the neighbours of the best, ROUNDS times.
 LARGEST, SMALLEST, FIRST, FINER, ROUNDS = 10.0, 0.03, 16, 4, 2
 # Rows that are held out for a choice of bandwidth.
 MOST_ROWS = 2000
-# By which the verdict on unseen data widens and narrows the neighbourhood.
+# The factor by which the verdict on unseen data widens and narrows the neighbourhood.
 WIDER = 3.0
-# Certificates look at so many points as these numbers of operations allow, the second being for
-# when the time is up or Ctrl-C waits; each weight takes about as many as VALUE features.
+# Certificates look at as many points as these numbers of operations allow, but at FEWEST or more;
+# the second is for when time is up or Ctrl-C waits. A weight costs about as much as VALUE features.
 MUCH_WORK, LITTLE_WORK, VALUE, FEWEST = 1e9, 1e8, 20, 4
 
 

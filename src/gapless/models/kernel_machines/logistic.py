@@ -43,8 +43,9 @@ Array = np.ndarray
 METRIC = "neg_log_loss"
 # How often the step between scales is halved around the best.
 HALVINGS = 1
-# Features of models that only serve to choose: of more rows than so many there are so many at most,
-# and with several classes so many in all, as far as Newton's method solves for all at once.
+# Features of models that only serve to choose: exact ones up to FEW_ROWS rows, else MOST_FEATURES,
+# or FEW_FEATURES beyond MANY_ROWS rows; with several classes, UNKNOWNS in all, for which Newton's
+# method still solves at once.
 FEW_ROWS, MANY_ROWS, MOST_FEATURES, FEW_FEATURES, UNKNOWNS = 500, 10_000, 500, 256, 1500
 
 
@@ -117,7 +118,7 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
         How far the fit can be from the best possible one; its verdict says if that concerns the
         kernel or what stands for it.
     generalization_ : Generalization
-        What the model will score on data it has not seen; computed when first asked for.
+        What the model will score on data it has not seen; computed on first access.
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str

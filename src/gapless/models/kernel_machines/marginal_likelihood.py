@@ -35,13 +35,13 @@ from .least_squares import WITHOUT_GRAM
 
 Array = np.ndarray
 
-# Parameters of kernels are looked for within so many decades of where they begin.
+# Parameters of kernels are searched within this many decades of where they begin.
 DECADES = 6
-# So many decades may a kernel be off from the size of the targets, or the search begins elsewhere.
+# If a kernel is off from the size of the targets by more decades, the search begins elsewhere.
 FAR = 3
 # The step of a difference in the logarithm of a parameter.
 STEP = 1e-6
-# A logarithm this near to its bound is at it.
+# A logarithm this close to its bound is at it.
 AT_BOUND = 1e-3
 
 

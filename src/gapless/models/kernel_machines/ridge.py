@@ -34,8 +34,8 @@ from .leave_one_out import ConstantFit, KernelFit, base_rows, solve_each
 from .ridge_on_features import EXACT_ROWS, RidgeOnFeatures
 from .tuning import KernelChoice, choose, default_strengths
 
-# Entries on both sides of the diagonal may differ by this part of the largest, which is rounding in
-# float32; and so many rows are compared at a time.
+# Entries on both sides of the diagonal may differ by this share of the largest, which is rounding
+# in float32; rows that are compared at a time.
 ASYMMETRY, TOGETHER = 1e-5, 256
 
 
@@ -292,7 +292,7 @@ class KernelRidge(KernelRegressor):
         return np.broadcast_to(np.ravel(alpha), count) + squares.kernel.noise
 
     def _on_features(self, kernel: Any, strengths: Array, kind: str) -> RidgeOnFeatures:
-        """The same where features of so many landmarks, or random ones, stand for the kernel."""
+        """The same with features of landmarks, or random ones, in place of the kernel."""
         return RidgeOnFeatures(
             strengths if np.any(strengths != strengths[0]) else float(strengths[0]),
             kernel,

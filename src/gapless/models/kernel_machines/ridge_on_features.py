@@ -22,8 +22,8 @@ from ..risk import WithKernel
 
 Array = np.ndarray
 
-# Up to so many distinct rows kernel ridge solves the equations of the kernel matrix itself: 1.6 GB
-# in float32, and half a minute on two cores.
+# Up to this many distinct rows kernel ridge solves the equations of the kernel matrix itself: 1.6
+# GB in float32, and half a minute on two cores.
 EXACT_ROWS = 20_000
 
 
@@ -88,7 +88,7 @@ class RidgeOnFeatures(WithKernel, Ridge):
     def learn(
         self, data: Training, callback: Any, seconds: float | None
     ) -> tuple[dict[str, Any], str]:
-        """The attributes of a kernel ridge, and what ended the fit, within so many seconds."""
+        """The attributes of a kernel ridge, and what ended the fit; `seconds` limits it."""
         began = time.monotonic()
         mapped, left = self._map_in_time(data, callback, seconds)
         problems = self._problems(mapped.data)

@@ -35,8 +35,8 @@ PROFILES: dict[str, Callable[[Array], Array]] = {
 KERNELS = ("gaussian", *PROFILES)
 # Numbers in a block that is worked on at a time: it stays in the cache.
 BLOCK = 1 << 18
-# Lines are found at so many points at a time, as products of features serve all of them; but their
-# d × d matrices have no more numbers than this.
+# Lines are found at TOGETHER points at a time, which share products of features, as long as their
+# d × d matrices have at most MOST_SQUARES numbers.
 TOGETHER, MOST_SQUARES = 16, 1 << 22
 # Slopes have a penalty of this part of the weights, in units of the bandwidth: where neighbours do
 # not determine a slope, it is 0.

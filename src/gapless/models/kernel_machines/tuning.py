@@ -46,14 +46,15 @@ MOST_FOR_SCALES, MOST_FOR_STRENGTHS = 2000, 4000
 HALVINGS = 2
 # Exponents of 4 to begin with, around the default scale, and how far to go.
 FIRST, FARTHEST = (-2.0, -1.0, 0.0, 1.0), 6.0
-# Up to so many rows float64 takes a few tenths of a second.
+# Up to this many rows float64 takes a few tenths of a second.
 SMALL = 1000
-# The weakest strength that float32 resolves, as a part of the largest eigenvalue.
+# The weakest strength that float32 resolves, as a share of the largest eigenvalue.
 RESOLVED = 1e-6
-# A factor leaves out less than this part of the weakest strength, and of the best one; it has at
-# most this part of the columns, or it would take longer than all eigenvectors.
+# A factor leaves out less than these shares of the weakest strength and of the best one; it has at
+# most the third share of the columns, or it would take longer than all eigenvectors.
 LEFT_OUT, OF_BEST, LOW_RANK = 0.1, 0.01, 0.6
-# Strengths that are looked at: so many, from ten times the sum of all eigenvalues downwards.
+# How many strengths are tried, over how many decades down from ten times the sum of all
+# eigenvalues.
 STRENGTHS, DECADES = 75, 10
 
 
@@ -148,7 +149,7 @@ def _scales(
 
 
 def _sample(squares: KernelSquares, most: int) -> KernelSquares:
-    """All x, or so many: drawn from distinct ones, which are in the order of their content."""
+    """All x, or a sample of `most`, drawn from distinct ones in the order of their content."""
     if squares.n <= most:
         return squares
     chosen = np.sort(drawn(np.arange(squares.n), most))

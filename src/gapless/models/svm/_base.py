@@ -46,13 +46,13 @@ from .tuning_scores import Candidates
 Array = np.ndarray
 
 PRECOMPUTED = "precomputed"
-# In words what a row is: absent without weight, and else by its multiplier α and bound C.
+# The state of a row in words: by its multiplier α and bound C, or absent without weight.
 STATUS = {INACTIVE: "inactive", ON_MARGIN: "on margin", BOUNDED: "bounded"}
 ABSENT = "absent"
-# Kernel values in float32 take half the time and memory; what they hide is corrected afterwards.
-# Below so many rows, or for so small a tolerance, it does not pay.
+# Kernel values in float32 take half the time and memory; what they lack is corrected afterwards.
+# With fewer rows than this, or for a smaller tolerance, it does not pay.
 FEW_ROWS, SHARP = 1000, 1e-5
-# Of so many rows the fit keeps the kernel matrix, for questions about unseen data.
+# A fit to up to this many rows keeps its kernel matrix, for estimates on unseen data.
 KEPT_ROWS = 3000
 # What the machines share, for `described`.
 MACHINE = """
@@ -82,7 +82,7 @@ certificate_ : Certificate
     How far the fit can be from the best possible one, over all problems.
 generalization_ : Generalization
     What the machine will score on unseen rows, by leave-one-out where that is cheap, else by the
-    span rule or by folds; computed when first asked for.
+    span rule or by folds; computed on first access.
 kkt_status_ : ndarray of str, shape (n_samples,)
     "inactive" (multiplier 0), "on margin" (between 0 and its bound), "bounded" (at it), or "absent"
     for a row of weight 0; the last of these in any of its problems.
@@ -217,7 +217,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         raise NotImplementedError
 
     def _arrangement(self, count: int) -> Arrangement:
-        """How problems and scores are arranged, for so many classes."""
+        """How problems and scores are arranged, for `count` classes."""
         return Single()
 
     def _as_fitted(self) -> Any:

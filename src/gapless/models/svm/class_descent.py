@@ -28,14 +28,14 @@ Array = np.ndarray
 LENT = 0.05
 # Sweeps through all rows in one compiled call.
 SWEEPS = 50
-# Where nobody sets a limit: so many for each row, at least and at most. Kernels of low rank take
+# Without a limit by the caller: sweeps per row, at least and at most. Kernels of low rank need
 # ever more, and Newton's method is fast for few rows.
 SWEEPS_PER_ROW, FEWEST_SWEEPS, MOST_SWEEPS = 10, 2000, 20_000
-# The violation with which the rows begin, in units of the margin.
+# The first tolerance of the rows, in units of the margin.
 FIRST = 1.0
 # Rows are taken to this part of the tolerance, since those after them still move their scores.
 MARGIN = 0.25
-# The part of a gap that sums of θ over rows may be the reason of.
+# The share of a gap that may come from sums of θ over rows.
 OF_SUMS = 0.1
 
 

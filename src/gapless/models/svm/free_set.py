@@ -24,15 +24,15 @@ Array = np.ndarray
 
 # Eigenvalues below this part of the largest one are 0, as are slopes below this part of the others.
 RANK, FLAT = 1e-12, 1e-9
-# Of more free variables than these a factor is computed in place of eigenvalues, with so many times
-# the rounding of the diagonal added for each; of still more, pairs are left to themselves.
+# With more free variables than the first number, a factor replaces eigenvalues; each adds the
+# second times the rounding of the diagonal. With more than the third, only pairs move.
 MOST_SPLIT, RIDGE, MOST_FREE = 50, 8, 2000
 # Faces, each with fewer free variables than the one before it, that are tried in a row.
 FACES = 20
 
-# Problems of no more variables are solved by pairs and by Newton steps in turns, so many of them at
-# most; the pairs have so many steps for each variable, and as many more as if there were so many
-# more variables, and twice as many steps after so many turns.
+# Problems with up to FEW_VARIABLES variables are solved by pairs and by Newton steps in turn, for
+# up to TURNS turns. Pairs take PATIENCE steps per variable, counting MORE variables than there are,
+# and twice as many after SLACK turns.
 FEW_VARIABLES, TURNS, PATIENCE, MORE, SLACK = 4000, 50, 20, 50, 4
 # Solutions with more free variables are not polished: that takes longer than many steps of pairs.
 MOST_POLISHED = 50
@@ -49,7 +49,7 @@ def in_turns(
     Parameters
     ----------
     solve : callable
-        Moves pairs in some of the problems, from their starts, for at most so many steps.
+        Moves pairs in some of the problems, from their starts, for a given number of steps.
     block : callable
         Kernel values between some rows.
     boxes : list of BoxProblem

@@ -1,6 +1,6 @@
 """What support vector machines say of rows that they have not seen: by the span rule, by refits.
 
-Leaving out a row that is no support vector changes nothing. For the others `span_losses` has a
+Leaving out a row that is not a support vector changes nothing. For the others `span_losses` has a
 formula (`refits`), exact where support vectors stay what they are, inside their bounds or
 at them; else machines are solved again without the row, from where they were. Rows of one x leave
 together. Of several problems only those change that one of them takes part in. `MachineFit` hands
@@ -42,13 +42,13 @@ from .training_rows import TrainingRows
 
 Array = np.ndarray
 
-# All support vectors are left out for real if that takes no more operations than this, about a
-# tenth of a second. A refit takes about so many steps, or one for every so many rows, each through
-# all rows of its problem; where the sums change with the rows it takes so many times as long.
+# All support vectors are left out by refits if that takes at most CHEAP operations, about a tenth
+# of a second. A refit takes about STEPS_OF_REFIT steps, or one per ROWS_PER_STEP rows, each through
+# all rows of its problem; where sums change with the rows it takes SLOWER times as long.
 CHEAP, STEPS_OF_REFIT, ROWS_PER_STEP, SLOWER = 1e8, 100, 4, 100
-# The span rule is not trusted where it leaves less of a score than this part of what it takes away.
+# The span rule is not trusted where it leaves less of a score than this share of what it removes.
 UNSURE = 0.5
-# Beyond so many entries of the kernel matrices of all problems, a fit is not repeated often.
+# With more entries in the kernel matrices of all problems, a fit is repeated only a few times.
 LARGE_WORK = 2e7
 
 
@@ -99,7 +99,7 @@ class MachineFit(Refittable):
     of_x : ndarray of int, shape (m,)
         Which distinct x each distinct row has.
     design : Design or None
-        The rows of the data; None where they are no numbers.
+        The rows of the data; None where they are not numbers.
     y, weights : ndarray of shape (n,)
         Targets, or classes, of all rows, and how much each counts in a score.
     tol : float
@@ -165,7 +165,7 @@ class MachineFit(Refittable):
 
     @cached_property
     def points(self) -> list[Point]:
-        """The solutions; found when they are first asked for."""
+        """The solutions; computed on first access."""
         if self.is_solved:
             return self.start
         thetas = [point.theta for point in self.start]
@@ -379,7 +379,7 @@ class MachineFit(Refittable):
         """What machines say of some rows of the data, (rows, P)."""
         return model.on_rows(self.rows.inverse[rows])
 
-    # Scores of margins are no probabilities.
+    # Scores of margins are not probabilities.
     has_probabilities = False
 
     def simpler(self) -> list[Dial]:

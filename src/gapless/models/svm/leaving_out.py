@@ -21,17 +21,16 @@ from .objectives import BOUNDED, INACTIVE, ON_MARGIN
 
 Array = np.ndarray
 
-# Steps after which a problem that is solved beside many others is left as it is, and one that has
-# lost no more than a row.
+# The most steps for one of many problems, and for a problem that has lost a single row.
 MOST_STEPS, MOST_STEPS_OF_REFIT = 10**5, 10**4
-# Of more variables, so many steps of pairs take no longer than Newton steps between them.
+# With more variables, MOST_STEPS steps of pairs take no longer than Newton steps between them.
 NEWTON_VARIABLES = 1000
-# Refits end when they have taken so many operations, a third of a second; so many are made at a
-# time, whatever the number of threads.
+# Refits end after BUDGET operations, a third of a second; AT_A_TIME are made at a time, whatever
+# the number of threads.
 BUDGET, AT_A_TIME = 3e8, 16
-# A dual variable this near to an end of its interval, relative to its length, is at that end.
+# A dual variable this close to an end of its interval, relative to its length, is at that end.
 AT_END = 1e-9
-# A kernel value that is picked out takes as long as so many that are read in their order.
+# Picking out one kernel value takes as long as reading this many in order.
 PICKED = 8
 
 
@@ -225,7 +224,7 @@ def refit_without(
     Each of the cases (c, 2) is a problem with one sum and the position of a variable, with which
     all leave whose rows have the same number in `units`. NaN where no other variable has room for
     it, and for all cases after those that have used up the budget. Also whether the problem was
-    solved in so many steps as a refit has at most.
+    solved within the steps that a refit may take.
     """
     scores, is_exact = np.full(len(cases), np.nan), np.zeros(len(cases), dtype=bool)
     which, variables = np.ascontiguousarray(cases.T, dtype=np.int64)

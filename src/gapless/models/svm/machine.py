@@ -22,16 +22,16 @@ from .objectives import Judgement, Objective, Point
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
-# So many problems of few variables are polished; of more, the small systems take too long.
+# Up to this many problems are polished; with more, the small systems take too long.
 MOST_PROBLEMS = 10
-# How often the solver is asked again, each time with a smaller tolerance.
+# How often the solver runs at most, each time with a smaller tolerance.
 ROUNDS = 8
 # A violation below this part of the largest kᵢᵢ is rounding.
 RESOLVED = 1e-12
-# Of so many rows the eigenvalues of a kernel that may be indefinite are computed.
+# Up to this many rows, the eigenvalues of a kernel that may be indefinite are computed.
 CHECKED_ROWS = 1000
-# A lower bound holds for biases up to so many times the size of this one, since Σθ = 0 but for
-# rounding; a larger share of Σ|θ| than this is no rounding, and such a θ proves nothing.
+# A lower bound holds for biases up to FAR times the size of this one, since Σθ = 0 but for
+# rounding; a Σθ beyond the share BALANCED of Σ|θ| is not rounding, and such a θ proves nothing.
 FAR, BALANCED = 1e3, 1e-9
 # The bias is in the middle of what KKT allows: a row misses its own condition by up to this.
 ROOM = 1.0 + 1e-6
@@ -202,7 +202,7 @@ def certificate_of(
     if not all(np.isfinite(j.primal) for j in judgements):
         return _without_value(tol, "the model has no margin")
     proofs = [_is_proof(j, q) for j, q in zip(judgements, points)]
-    # θ = 0 is what is left where θ is no dual point; its value is 0 where it is one itself.
+    # θ = 0 is what is left where θ is not a dual point; its value is 0 if it is one itself.
     dual = sum(j.dual if holds else _without(j) for j, holds in zip(judgements, proofs))
     kkt = Conditions()
     for j, part in zip(judgements, parts):
@@ -248,7 +248,9 @@ def _stationary(
     """What can be said where the kernel is indefinite, so that the problem is not convex."""
     worst = max(float(np.max(j.violations, initial=0.0)) for j in judgements)
     kind = "stationary" if worst <= ROOM * tol * unit else "stopped"
-    said = "no pair of multipliers improves the objective" if kind == "stationary" else "not done"
+    said = (
+        "no pair of multipliers improves the objective" if kind == "stationary" else "not finished"
+    )
     scale = sum(j.scale for j in judgements)
     return Certificate(
         kind=kind,

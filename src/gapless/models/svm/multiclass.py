@@ -230,7 +230,7 @@ ARRANGEMENTS: dict[str, type[Arrangement]] = {"ovo": OneVsOne, "ovr": OneVsRest}
 
 @cache
 def arrange(name: str, count: int) -> Arrangement:
-    """The arrangement of that name for so many classes; one problem for all is kept by class."""
+    """The arrangement of that name for `count` classes; one problem for all is kept by class."""
     return TwoClasses(2) if count == 2 else ARRANGEMENTS.get(name, OneVsRest)(count)
 
 

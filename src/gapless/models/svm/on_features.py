@@ -50,17 +50,17 @@ from .training_rows import TrainingRows
 
 Array = np.ndarray
 
-# Up to so many distinct rows a machine works with the kernel itself: its float32 values take 10 GB,
-# of which only those of support vectors and their rivals are ever asked for.
+# Up to this many distinct rows a machine works with the kernel itself: its float32 values take 10
+# GB, of which only those of support vectors and their rivals are ever computed.
 EXACT_ROWS = 50_000
-# Of no more rows the matrix is made whole after all, for what pairs of rows are needed.
+# Up to this many rows the whole matrix is made after all, where pairs of rows are needed.
 WHOLE_ROWS = 4000
-# The strength of least squares that tell how many features are enough, where C is infinite.
+# The strength of the least squares that decide how many features are enough, where C is infinite.
 LEAST_STRENGTH = 1e-3
-# How often the solver is asked again where P − D of w = Φᵀθ is above the tolerance, and by how much
-# it then is sharper.
+# How often the solver runs at most while P − D of w = Φᵀθ is above the tolerance, and the factor of
+# its next tolerance.
 ROUNDS, SHARPER = 8, 0.1
-# What machines share for whose kernel features may stand, for `described`.
+# What machines share that may work on features of their kernel, for `described`.
 APPROXIMATED = """
 approximation : {"auto", "nystroem", "random_features"} or None
     What stands for the kernel: itself (None), landmarks among the rows, or random features; "auto"
@@ -328,7 +328,7 @@ class WithApproximation(SupportVectorMachine):
         return features_for(self, kernel, kind, some, self.time_limit)
 
     def _kind(self, data: Training, count: int) -> str:
-        """What stands for the kernel of so many distinct rows."""
+        """What stands for the kernel of `count` distinct rows."""
         is_given = self._is_precomputed or data.X.ndim != 2
         if is_given and self.approximation not in (AUTO, None):
             raise ValueError(

@@ -97,7 +97,7 @@ class Probabilities:
 
 
 class LaterProbabilities:
-    """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
+    """Probabilities that are fitted on first use, or when a model of few rows is saved.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class LaterProbabilities:
     fitted : MachineFit or None
         The fit, if it is small enough to be kept.
     found : Probabilities or None
-        The probabilities, if they have been asked for.
+        The probabilities, once they are fitted.
     """
 
     _stored: ClassVar[Declaration] = {

@@ -35,7 +35,7 @@ support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
 shape_fit_ : tuple of int
     Shape of the training data.
 rows_fit_ : {ndarray, sparse matrix}
-    The training data, where the kernel is a function, which is asked about all of them.
+    The training data, where the kernel is a function, which is called with all of them.
 """
 # Machines without classes have one problem.
 ONE_PROBLEM = """
@@ -54,10 +54,10 @@ coef_ : ndarray of shape (1, n_features)
 n_iter_ : int
     Number of steps.
 """
-# Up to so many kernel values of new rows are kept, until all classes have been looked at.
+# Up to this many kernel values of new rows are computed once for all classes.
 FEW_VALUES = 1 << 16
-# Support vectors of up to so many values stay ready for the next prediction. They are no part of a
-# model: a copy or a file would take them along.
+# Support vectors of up to this many values stay ready for the next prediction. They are not stored
+# in the model, or copies and files would take them along.
 KEPT_VALUES = 1 << 20
 _READY: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
 
@@ -144,7 +144,7 @@ def problem_scores(model: Any, X: Any) -> Array:
 def _products(model: Any, X: Any, classes: int) -> Iterator[tuple[slice, Times]]:
     """Rows, some at a time, and what multiplies their values with some support vectors.
 
-    Those of each of so many classes are asked for one after the other.
+    The caller goes through the classes one after the other.
     """
     dtype = X.dtype if X.ndim == 2 else np.float64
     if hasattr(model, "rows_fit_"):

@@ -246,9 +246,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            The largest is that of the predicted class. From sigmoids on scores of rows that were
-            held out, which are found when probabilities are first asked for, or when a model of
-            few rows is saved; for one of many rows ask once before it is.
+            The predicted class has the largest. They come from sigmoids on held-out scores, which
+            are computed on the first call, or when a model of few rows is saved; call it once
+            before saving a model of many rows.
         """
         check_is_fitted(self)
         if not self.probabilities_.is_offered:
@@ -285,7 +285,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return self._probabilities().of(scores, self._positions(scores))
 
     def _probabilities(self) -> Probabilities:
-        """How scores become probabilities; found when first asked for."""
+        """How scores become probabilities; fitted on first use."""
         cure = "predict_proba once before a model of many rows is saved or copied, or fit it again"
         return self.probabilities_.get(lambda: self._remembered(cure))
 
@@ -336,7 +336,7 @@ class SVC(WithApproximation, SupportVectorClassifier):
     ----------
     C : float, "loo" or array-like, default=1.0
         Weight C > 0 of the errors; np.inf allows none, which needs separable classes. "loo" chooses
-        it by what machines say of rows that they have not seen, as does a list, among its values.
+        it by scores on held-out rows; a list chooses among its values in the same way.
     tol : float, default=1e-3
         Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
         gap is at most `tol` times the objective at w = 0.

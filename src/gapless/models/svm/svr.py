@@ -44,7 +44,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)
 
     def predict(self, X, *, interval=None):
-        """Predict targets, with intervals where they are asked for.
+        """Predict targets, with intervals if requested.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
             Rows to predict; kernel values with the training rows if kernel="precomputed".
         interval : float, default=None
             The share of new rows, such as 0.9, whose target is to be inside its interval. See
-            `gapless.intervals` for what is promised; the first call fits ten times again.
+            `gapless.intervals` for what is promised; the first call makes ten more fits.
 
         Returns
         -------
@@ -73,8 +73,8 @@ class SVR(WithApproximation, SupportVectorRegressor):
     Parameters
     ----------
     C : float, "loo" or array-like, default=1.0
-        Weight C > 0 of the errors; np.inf allows none beyond epsilon. "loo" chooses it by what
-        machines say of rows that they have not seen, as does a list, among its values.
+        Weight C > 0 of the errors; np.inf allows none beyond epsilon. "loo" chooses it by scores on
+        held-out rows; a list chooses among its values in the same way.
     epsilon : float, "loo" or array-like, default=0.1
         Half the width ε ≥ 0 of the tube in which errors cost nothing. "loo", or a list, as for C.
 

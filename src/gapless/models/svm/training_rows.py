@@ -121,7 +121,7 @@ class TrainingRows(DistinctRows):
 
 
 def _labels(X: Any, y: Array) -> Array:
-    """Labels of the rows (x, y), the same for equal ones; objects that are no numbers by order."""
+    """Labels of the rows (x, y), the same for equal ones; objects that are not numbers by order."""
     if X.ndim == 2:
         return Design(X).equal_rows(y.astype(float))
     _, targets = np.unique(y, return_inverse=True)
@@ -129,5 +129,5 @@ def _labels(X: Any, y: Array) -> Array:
 
 
 def _numbered(X: Any) -> Array:
-    """Labels of objects that are no numbers, by their order."""
+    """Labels of objects that are not numbers, by their order."""
     return np.unique(X.astype(str), return_inverse=True)[1]

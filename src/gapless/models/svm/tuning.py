@@ -43,11 +43,11 @@ search_ : Search
 # may be from where it begins.
 FACTORS = {"C": 10.0, "gamma": 4.0, "epsilon": 4.0}
 MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
-# The search goes on where that is better by this part of a standard error.
+# A neighbour is better if it gains at least this share of a standard error.
 WORTH = 0.2
 # C begins here, γ at "scale", and ε at this, both in units of the spread of the targets.
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
-# About how many distinct rows are searched, at first and in the end, and at least of each class.
+# About how many distinct rows are searched, first and last, and at least how many of each class.
 FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
 
 
@@ -263,7 +263,7 @@ def _climb(
 ) -> Moves:
     """Go from neighbour to better neighbour until none is better; where that is.
 
-    Open parameters are so many moves from where they begin, the others have their values.
+    Open parameters are given by the moves from where they begin, the others by their values.
     """
 
     def at(moves: Moves) -> Candidate:

@@ -30,20 +30,20 @@ from .probability import fit_slopes
 
 Array = np.ndarray
 
-# A search has no use for more digits, in the unit of the scores, and few for more steps for each
-# variable.
+# A search needs no more digits than this, in the unit of the scores, nor more steps per variable.
 TOLERANCE, STEPS = 3e-2, 200
-# Support vectors are left out for real up to so many operations, about ten milliseconds.
+# Support vectors are left out by refits up to this many operations, about ten milliseconds.
 FEW_REFITS = 3e6
-# A row is refitted that the span rule moves no more than this part of its way beyond the border, or
-# leaves less before it; the tolerance of refits, of which little more than the sign counts.
+# A row is refitted if the span rule moves it across the border by less than the share UNSURE of its
+# way, or leaves it before by less than STILL; of such refits little more than the sign counts, so
+# ROUGHLY is their tolerance.
 UNSURE, STILL, ROUGHLY = 0.5, 0.05, 0.15
 # Problems of no more rows are solved on their own kernel values, which fit the cache.
 SMALL = 500
-# Kernel matrices are kept up to so many bytes.
+# Kernel matrices are kept up to this many bytes.
 KEPT_BYTES = 3e8
-# What the likelihood of a row counts beside whether it is right, as good as nothing but in a tie,
-# and how unlikely it may be.
+# The weight of a row's log-likelihood beside whether it is right, which decides little more than
+# ties, and the least log-likelihood that counts.
 LIGHT, UNLIKELY = 0.005, -5.0
 ONE_AGAINST_NONE = np.array([[0, 1]])
 
