@@ -17,6 +17,9 @@ from .counting import left_over
 
 Array = np.ndarray
 
+# Densities go through arrays entry by entry, which is fastest while these stay in the cache: in
+# blocks a 64th as large as those for products (measured: twice as fast for kernel densities).
+IN_CACHE = 64
 # Where less than this part of the squares is left, rounding has a visible share of it.
 LOST = 1e-4
 
@@ -247,7 +250,7 @@ def densities_without(
 ) -> Array:
     """The same of rows of the fit without themselves; `own` (n, classes) is what they weigh."""
     out = np.empty(own.shape)
-    for rows in blocks(len(X), X.shape[1] * own.shape[1]):
+    for rows in blocks(len(X), IN_CACHE * X.shape[1] * own.shape[1]):
         rest = Rest.of(sample, moments, X[rows], own[rows])
         epsilon = smoothing * np.max(rest.spread, axis=1, keepdims=True)
         for k in range(own.shape[1]):

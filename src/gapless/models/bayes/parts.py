@@ -29,6 +29,7 @@ from .counting import (
     sums_by_class,
 )
 from .moments import (
+    IN_CACHE,
     LOG_TWO_PI,
     Moments,
     Rest,
@@ -263,7 +264,7 @@ def _kernel_density(
         return out
     at = np.minimum(np.searchsorted(values, x), len(values) - 1)
     taken = np.broadcast_to(np.asarray(taken, dtype=float), x.shape)
-    for rows in blocks(len(x), len(values)):
+    for rows in blocks(len(x), IN_CACHE * len(values)):
         left = np.tile(weights, (len(x[rows]), 1))
         here = np.arange(len(left))
         own = taken[rows]
