@@ -404,11 +404,8 @@ def _end_of_complete(text: bytes, dialect: Dialect) -> int:
     The last ones may be remarks below the table, or be in quotes that are still open.
     """
     held = MOST_REMARKS + ABOVE_REMARKS
-    if len(dialect.names) > 1 and (not dialect.quote or dialect.quote.encode() not in text):
-        end = len(text)
-        for _ in range(held):
-            end = text.rfind(b"\n", 0, max(end - 1, 0)) + 1
-        return end
+    if len(dialect.names) > 1 and not len(stray_quotes(text, dialect.delimiter, dialect.quote)):
+        return _end_before(text, dialect.quote, held)
     records = find_records(text, dialect.delimiter, dialect.quote)
     count = len(records) - records.is_open
     if len(dialect.names) == 1:
@@ -416,6 +413,19 @@ def _end_of_complete(text: bytes, dialect: Dialect) -> int:
         full = np.flatnonzero(~is_blank(text, records)[:count])
         count = int(full[-1]) + 1 if len(full) else 0
     return min(int(records.end[count - held - 1]) + 1, len(text)) if count > held else 0
+
+
+def _end_before(text: bytes, quote: str | None, held: int) -> int:
+    """Where the record ends that so many whole ones follow: at a newline outside quotes."""
+    mark = (quote or "").encode()
+    end, is_open, count = len(text), quote is not None and text.count(mark) % 2 == 1, 0
+    while (place := text.rfind(b"\n", 0, end)) >= 0:
+        is_open ^= quote is not None and text.count(mark, place, end) % 2 == 1
+        count += not is_open
+        if count > held:
+            return place + 1
+        end = place
+    return 0
 
 
 def _refuse_long_line(text: bytes, name: str, line: int) -> None:

@@ -266,9 +266,12 @@ def stray_quotes(data: bytes, delimiter: str, quote: str | None) -> Array:
     one by one from the first that stands elsewhere.
     """
     letters = np.frombuffer(data, np.uint8)
-    where = np.flatnonzero(letters == ord(quote)) if quote else np.zeros(0, np.int64)
+    code = ord(quote or delimiter)
+    begins = range(0, len(data) if quote else 0, AT_A_TIME)
+    parts = [np.flatnonzero(letters[k : k + AT_A_TIME] == code) + k for k in begins]
+    where = np.concatenate([np.zeros(0, np.int64), *parts])
     before = letters[np.maximum(where[::2] - 1, 0)]
-    starts = np.isin(before, [ord(delimiter), NEWLINE, ord(quote or delimiter)])
+    starts = np.isin(before, [ord(delimiter), NEWLINE, code])
     odd = np.flatnonzero(~starts & (where[::2] > 0))
     if not len(odd):
         return np.zeros(0, np.int64)

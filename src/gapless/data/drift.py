@@ -1,6 +1,6 @@
 """Drift: how a table differs from the rows that a model was fitted to, column by column.
 
-A difference is said when chance does not explain it, with all comparisons of a table taken
+A difference is reported when chance does not explain it, with all comparisons of a table taken
 together, and when it is large enough to matter: in a million rows everything differs.
 """
 
@@ -303,9 +303,10 @@ def _chance_of_shares(before: Array, now: Array) -> float:
     return float(stats.chi2_contingency(cells).pvalue) if cells.shape[1] > 1 else 1.0
 
 
-# ---- tallies -------------------------------------------------------------------------------------
+# ---- counted piece by piece ----------------------------------------------------------------------
 
 
+# Their size does not grow with the number of rows, so that a table may be larger than memory.
 # So many values that could not be read, and new levels, are remembered by name.
 MOST_NAMES = 1000
 # Of so many values at least the median is known.

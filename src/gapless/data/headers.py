@@ -1,4 +1,4 @@
-"""Where a table begins and what its columns are called: titles above it, names, or none at all."""
+"""What stands around the rows of a table: titles and names above them, remarks and totals below."""
 
 from __future__ import annotations
 

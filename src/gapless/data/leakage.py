@@ -260,8 +260,11 @@ def has_few_combinations(columns: Sequence[Column]) -> bool:
 # of the rows and are judged on the other, so that a column which is different in each row looks as
 # useless as it is.
 
+# Rows by which each column is judged.
 SAMPLE_ROWS = 10_000
+# Fewer rows cannot show that a column knows the target.
 FEWEST_ROWS = 30
+# Leaves of the small tree.
 LEAVES = 64
 # Trees look at so many of these rows first, and at all if they come so near to a suspicious score.
 FIRST_ROWS, NEAR = 2000, 0.15

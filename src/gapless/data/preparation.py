@@ -137,10 +137,11 @@ def _as_table(columns: Sequence[Column]) -> ColumnTransformer:
     return transformer.set_output(transform="polars")
 
 
-# ---- features ------------------------------------------------------------------------------------
+# ---- the steps of a pipeline that know tables ----------------------------------------------------
 
 Array = np.ndarray
 
+# What levels are called that are rare, or missing.
 OTHER = "(other)"
 MISSING = "(missing)"
 DAYS_OF_A_YEAR = 365.25
@@ -186,35 +187,12 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.missing_level = missing_level
 
     def fit(self, X: Any, y: Any = None) -> TableFeatures:
-        """Learn which levels are frequent.
-
-        Parameters
-        ----------
-        X : Table, or data frame of polars or pandas
-            Rows for training.
-        y : ignored
-
-        Returns
-        -------
-        TableFeatures
-        """
+        """Learn which levels are frequent from a Table or a data frame of training rows."""
         self._learn(self._read(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> pl.DataFrame:
-        """Learn which levels are frequent, and give the features of the same rows, read once.
-
-        Parameters
-        ----------
-        X : Table, or data frame of polars or pandas
-            Rows for training.
-        y, fit_params : ignored
-
-        Returns
-        -------
-        polars.DataFrame
-            As of `transform`.
-        """
+        """Learn which levels are frequent, and give the features of the same rows, read once."""
         frame = self._read(X)
         self._learn(frame)
         return self._grouped(frame)
@@ -230,17 +208,9 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_features_in_ = frame.width
 
     def transform(self, X: Any) -> pl.DataFrame:
-        """The features of X.
+        """The features of a table with the same columns, in any order; others are ignored.
 
-        Parameters
-        ----------
-        X : Table, or data frame of polars or pandas
-            A table with the same columns, in any order; others are ignored.
-
-        Returns
-        -------
-        polars.DataFrame
-            Numbers as Float64, dates as Datetime, categories and texts as String.
+        Numbers as Float64, dates as Datetime, categories and texts as String.
         """
         check_is_fitted(self)
         return self._grouped(self._read(X))
@@ -315,18 +285,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         self.for_lines = for_lines
 
     def fit(self, X: pl.DataFrame, y: Any = None) -> DateParts:
-        """Learn which columns have a time of day.
-
-        Parameters
-        ----------
-        X : polars.DataFrame
-            Columns of type Datetime.
-        y : ignored
-
-        Returns
-        -------
-        DateParts
-        """
+        """Learn which columns of type Datetime have a time of day."""
         self.with_hour_ = [
             bool((series.dt.hour() + series.dt.minute() > 0).any()) for series in X.iter_columns()
         ]
@@ -335,18 +294,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: pl.DataFrame) -> Array:
-        """The parts of each date.
-
-        Parameters
-        ----------
-        X : polars.DataFrame
-            Columns of type Datetime.
-
-        Returns
-        -------
-        ndarray of shape (n, parts)
-            NaN where a date is missing.
-        """
+        """The parts of each date, of shape (n, parts); NaN where a date is missing."""
         check_is_fitted(self)
         parts = [
             part.cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -359,16 +307,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         return (_parts_for_lines if self.for_lines else _parts)(series, with_hour)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the parts.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        ndarray of str
-        """
+        """Names of the parts."""
         nothing = pl.Series([], dtype=pl.Datetime("us"))
         names = [
             f"{name} {part}"
@@ -430,18 +369,7 @@ class FrequentWords(TransformerMixin, BaseEstimator):
         self.most_words = most_words
 
     def fit(self, X: pl.Series, y: Any = None) -> FrequentWords:
-        """Find the frequent words.
-
-        Parameters
-        ----------
-        X : polars.Series
-            Texts.
-        y : ignored
-
-        Returns
-        -------
-        FrequentWords
-        """
+        """Find the frequent words of a column of texts."""
         counts, words = count_words(X.to_list(), CountVectorizer())
         texts = np.bincount(counts.indices, minlength=len(words))
         frequent = np.argsort(-texts, kind="stable")[: self.most_words]
@@ -450,31 +378,12 @@ class FrequentWords(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: pl.Series) -> Array:
-        """Counts of the words.
-
-        Parameters
-        ----------
-        X : polars.Series
-            Texts.
-
-        Returns
-        -------
-        ndarray of shape (n, words)
-        """
+        """Counts of the words, of shape (n, words)."""
         check_is_fitted(self)
         counts, words = count_words(X.to_list(), CountVectorizer())
         columns = {word: k for k, word in enumerate(self.words_)}
         return np.log1p(in_columns(counts, words, columns).toarray())
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the counts.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        ndarray of str
-        """
+        """Names of the counts."""
         return np.array([f"{self.name_}: {word}" for word in self.words_], dtype=object)

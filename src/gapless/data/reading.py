@@ -110,21 +110,24 @@ def _read(opened: Opened, options: ReadingOptions) -> Table:
     data = read_whole(opened.stream, name, check=partial(_check_first, name=name))
     text, found = as_utf8(data, options.encoding)
     check_text(text, name)
-    said = () if found in ("utf-8", "utf-8-sig") else (f"decoded as {found}",)
+    notes = [] if found in ("utf-8", "utf-8-sig") else [f"decoded as {found}"]
     if REPLACED in text:
-        said = (*said, "characters that could not be decoded are shown as \ufffd")
+        notes.append("characters that could not be decoded are shown as \ufffd")
+    delimiter = None
     if known == "json":
-        frame, between = read_json(text, name), None
-        notes: list[str] = []
+        frame = read_json(text, name)
     else:
-        frame, dialect, notes = read_delimited(text, name, options)
-        between = None if dialect.delimiter == NO_DELIMITER else dialect.delimiter
+        frame, dialect, decided = read_delimited(text, name, options)
+        notes += decided
+        delimiter = None if dialect.delimiter == NO_DELIMITER else dialect.delimiter
+    # Values need the memory that their texts had.
+    del data, text
     return typed(
         _not_empty(frame, name),
-        (*said, *notes),
+        tuple(notes),
         source=name,
         format=known,
-        delimiter=between,
+        delimiter=delimiter,
         encoding=found,
         options=options,
     )
@@ -249,7 +252,7 @@ def _not_empty(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     return frame
 
 
-# ---- rereading -----------------------------------------------------------------------------------
+# ---- tables read like another one ----------------------------------------------------------------
 
 
 def batches_like(

@@ -1,4 +1,4 @@
-"""Bytes of a table: from a file, standard input or memory, unpacked, within limits.
+"""Bytes of a table: from a file, standard input or memory, unpacked, within limits; and options.
 
 What has no end, such as a device or a pipe that nobody closes, stops at a limit of memory, and of
 time if one is given; a small packed file may unpack to any size and stops at the first.
@@ -282,7 +282,7 @@ PACKINGS: tuple[tuple[bytes, Callable[[Any, str], Any]], ...] = (
 )
 
 
-# ---- options -------------------------------------------------------------------------------------
+# ---- what is known about a table -----------------------------------------------------------------
 
 DECIMALS = (".", ",")
 
