@@ -66,6 +66,7 @@ BESIDES = {
     ("models.svm", "models.kernel_machines"): "least squares on the same features",
     ("models.text", "models.bayes"): "counts of words, then naive Bayes",
     ("models.text", "models.linear"): "counts of words, then a linear model",
+    ("data", "models.text"): "texts become the weighted words of TextClassifier",
     ("data", "models.trees"): "a tree finds columns that give the target away",
     ("model_io", "models.trees"): "files hold trees packed, and check them node by node",
 }

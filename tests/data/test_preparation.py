@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from gapless import HistGradientBoostingClassifier, LogisticRegression
 from gapless.data import (
@@ -14,6 +15,7 @@ from gapless.data import (
     FrequentWords,
     TableError,
     TableFeatures,
+    WordWeights,
     describe_columns,
     prepare,
     read_table,
@@ -147,6 +149,23 @@ def test_frequent_words():
     assert words.words_ == ["be", "not"]
     np.testing.assert_allclose(words.transform(texts), np.log1p([[2, 1], [0, 1], [0, 0]]))
     assert words.get_feature_names_out().tolist() == ["t: be", "t: not"]
+
+
+def test_words_are_weighed_as_scikit_learn_weighs_them():
+    texts = pl.Series("t", ["to be or not to be", "not now, not ever", "", "be here now"])
+    new = pl.Series("t", ["be or be unheard of", "ever ever", ""])
+    ours, theirs = WordWeights(), TfidfVectorizer(sublinear_tf=True)
+    expected = theirs.fit_transform(texts.to_list()).toarray()
+    np.testing.assert_allclose(ours.fit_transform(texts).toarray(), expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        ours.transform(new).toarray(), theirs.transform(new.to_list()).toarray(), rtol=1e-14
+    )
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    # Of equally frequent words the first are kept.
+    assert list(WordWeights(4).fit(texts).vocabulary_) == ["be", "not", "now", "to"]
+    assert list(WordWeights(5).fit(texts).vocabulary_) == ["be", "ever", "not", "now", "to"]
+    with pytest.raises(ValueError, match="empty vocabulary"):
+        WordWeights().fit(pl.Series("t", ["", "a"]))
 
 
 def test_a_table_without_features_is_named():

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         FrequentWords,
         Kind,
         TableFeatures,
+        WordWeights,
         prepare,
     )
     from .profile import ColumnProfile, TableProfile, plain_frame, profile_table

@@ -66,6 +66,7 @@ MODELS = Classes(
         "data.DateParts": "gapless.data",
         "data.FrequentWords": "gapless.data",
         "data.TableFeatures": "gapless.data",
+        "data.WordWeights": "gapless.data",
         "ensembles.AdaBoostClassifier": "gapless.models.adaboost",
         "ensembles.AdaBoostRegressor": "gapless.models.adaboost",
         "ensembles.BaggingClassifier": "gapless.models.bagging",
