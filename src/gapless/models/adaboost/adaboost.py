@@ -74,39 +74,39 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
     Parameters
     ----------
     estimator : classifier, default=None
-        Any learner that takes sample_weight; None is `DecisionTreeClassifier(max_depth=1)`, a
+        Any learner that accepts sample_weight; None is `DecisionTreeClassifier(max_depth=1)`, a
         stump.
     n_estimators : int, default=50
-        The largest number of rounds. They end when a learner makes no error, or none that is better
-        than guessing is found.
+        The maximum number of rounds. They end early when a learner makes no error, or when none is
+        better than guessing.
     learning_rate : float, default=1.0
-        By what the best αₜ is multiplied; smaller steps need more rounds.
+        The factor of the best αₜ; smaller steps need more rounds.
 
     Attributes
     ----------
     estimator_weights_ : ndarray of shape (n_estimators,)
-        The αₜ; 0 for rounds that were not needed.
+        The αₜ; 0 for rounds that were not done.
     estimator_errors_ : ndarray of shape (n_estimators,)
-        The error of each learner on the weights that it was given; 1 for rounds not needed.
+        The error of each learner on its weights of the rows; 1 for rounds that were not done.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_classes_ : int
-        How many there are.
+        The number of classes.
     trace_ : MarginTrace
         Loss, training error and distribution of the margins after each round; `trace_.plot()`.
     certificate_ : Certificate
-        For stumps: a loss that no vote of stumps gets below whose total weight Σα is not larger;
-        for other learners, or categories and more than two classes, the loss alone.
+        For stumps, a bound: no vote of stumps with as much total weight Σα, or less, has a lower
+        loss. For other learners, or categories and more than two classes, the loss alone.
     dual_ : ndarray
-        The weights of the distinct rows that prove it: their mean over the rounds.
+        The weights of the distinct rows that prove the bound: their mean over the rounds.
 
     Notes
     -----
     With stumps the columns are sorted once, and a round costs n·d: one pass of sums over each
-    column. Missing values go to the better side, and of the levels of a category the best subset
+    column. Missing values go to the better side, and of the categories of a column the best subset
     goes left; with more than two classes `DecisionTreeClassifier` chooses it, which takes longer.
-    The loss grows exponentially for rows that are on the wrong side, so mislabelled
-    rows get most of the attention; gradient boosting with the logistic loss forgives them.
+    The loss grows exponentially for misclassified rows, so mislabelled rows get most of the weight;
+    gradient boosting with the logistic loss is more robust.
 
     References
     ----------
@@ -373,27 +373,27 @@ class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
     estimator : regressor, default=None
         Any learner; None is `DecisionTreeRegressor(max_depth=3)`.
     n_estimators : int, default=50
-        The largest number of rounds. They end when a learner makes no error, or one with e ≥ ½.
+        The maximum number of rounds. They end early when a learner makes no error, or has e ≥ ½.
     learning_rate : float, default=1.0
-        By what the weights of the learners, and the changes of the rows', are multiplied.
+        The factor of the learners' weights, and of the exponents of the rows' factors.
     loss : {"linear", "square", "exponential"}, default="linear"
-        ℓ of the absolute error as a part r of the largest one: r, r² or 1 − exp(−r).
+        ℓ of the absolute error divided by the largest one, r: r, r² or 1 − exp(−r).
 
     Attributes
     ----------
     estimator_weights_ : ndarray of shape (n_estimators,)
-        log(1/β) times the learning rate; 0 for rounds that were not needed.
+        log(1/β) times the learning rate; 0 for rounds that were not done.
     estimator_errors_ : ndarray of shape (n_estimators,)
-        e of each learner; 1 for rounds that were not needed.
+        e of each learner; 1 for rounds that were not done.
     certificate_ : Certificate
         Says that no bound is known, and why.
 
     Notes
     -----
-    As many rows are drawn as there are, a row of weight s being ⌈s⌉ rows, from the distinct rows
-    with chances by their weights; learners that take sample_weight are given how often each row was
-    drawn. One row far from all others makes all other errors look small; gradient boosting with the
-    Huber loss does not have that fault.
+    As many rows are drawn as there are, a row of weight s counting as ⌈s⌉ rows, from the distinct
+    rows with probabilities by their weights; learners that accept sample_weight get how often each
+    row was drawn. One outlier makes all other errors look small; gradient boosting with the Huber
+    loss is more robust.
 
     References
     ----------

@@ -43,20 +43,20 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_classes_ : int
-        How many there are.
+        The number of classes.
     oob_score_ : float
-        The accuracy of rows predicted by the members that were not given them.
+        The accuracy on the rows, each predicted by the members that did not draw it.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         The mean of their probabilities.
 
     Notes
     -----
-    Rows are drawn from the distinct rows in the order of their content, so that neither the order
-    of the rows nor repeats in place of weights change a member. A learner that takes weights is
-    given all distinct rows with how often each was drawn, 0 for the others; one that does not is
-    given the rows that were drawn. One whose draw has a single class, and that refuses it, is
-    replaced by that class. A table with categories or text, or any table for a pipeline, is handed
-    to the learners as a table of the columns that were drawn.
+    Rows are drawn from the distinct rows, sorted by content, so members do not depend on the order
+    of the rows, and repeating a row is the same as doubling its weight. A learner that accepts
+    weights gets all distinct rows, with how often each was drawn; any other gets the rows that were
+    drawn. If a draw has a single class and the learner refuses it, the member predicts that class.
+    A table with categories or text, or any table for a pipeline, is passed on as a table of the
+    columns that were drawn.
 
     References
     ----------
@@ -171,7 +171,7 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
     Attributes
     ----------
     oob_score_ : float
-        R² of rows predicted by the members that were not given them.
+        R² on the rows, each predicted by the members that did not draw it.
     oob_prediction_ : ndarray of shape (n_samples,)
         The mean of their predictions.
 

@@ -318,17 +318,17 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
     Parameters
     ----------
     loss : str or Loss, default="log_loss"
-        "log_loss", "exponential", the name of any loss of gapless for classes, or an instance, of
-        one's own too.
+        "log_loss", "exponential", the name of any other classification loss of gapless, or an
+        instance of a loss, which may be your own.
 
     Attributes
     ----------
     n_classes_ : int
-        Their number.
+        The number of classes.
 
     Notes
     -----
-    HistGradientBoosting… uses curvatures too and is the better choice for large data. Columns of
+    HistGradientBoosting… also uses curvatures and is the better choice for large data. Columns of
     more than `max_bins` values are binned, where scikit-learn tries every threshold.
 
     References
@@ -435,15 +435,15 @@ class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
-        "squared_error", "absolute_error", "huber", "quantile", the name of any loss of gapless for
-        numbers, or an instance, of one's own too.
+        "squared_error", "absolute_error", "huber", "quantile", the name of any other regression
+        loss of gapless, or an instance of a loss, which may be your own.
     alpha : float, default=0.9
-        The level of loss="quantile"; for loss="huber", the part of the errors that is small.
+        The level of loss="quantile"; for loss="huber", the share of errors counted as small.
 
     Notes
     -----
-    HistGradientBoosting… uses curvatures too and is the better choice for large data. Columns of
-    more than `max_bins` values are binned, where scikit-learn tries every threshold.
+    See `GradientBoostingClassifier` for how it differs from scikit-learn and from
+    HistGradientBoosting….
 
     References
     ----------

@@ -309,23 +309,23 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     Parameters
     ----------
     loss : str or Loss, default="log_loss"
-        "log_loss", the name of any loss of gapless for classes, or an instance, of one's own too.
-        Losses with kinks, such as "hinge", are boosted by their gradient, with the best constant in
-        each leaf, and have no probabilities.
+        "log_loss", the name of any other classification loss of gapless, or an instance of a loss,
+        which may be your own. Losses with kinks, such as "hinge", are boosted by their gradient,
+        with the best constant in each leaf, and have no probabilities.
     scoring : str, callable or None, default="loss"
-        How rounds are judged: by the loss, or by any scorer of scikit-learn. With max_iter="cv" by
-        the loss or by "neg_brier_score", the squared error of probabilities with its sign turned:
-        log loss is least after few rounds, where trees are large and soon too sure of themselves,
-        while decisions still get better.
+        How rounds are judged: by the loss, or by any scorer of scikit-learn. With max_iter="cv", by
+        the loss or by "neg_brier_score", the negative squared error of probabilities: the log loss
+        of large trees is lowest after few rounds, since their probabilities soon become too extreme
+        while the predicted classes still improve.
     class_weight : dict or "balanced", default=None
-        What the weights of rows are multiplied with, by class.
+        Factors for the weights of the rows of each class.
 
     Notes
     -----
-    A round costs a few bytes and additions for each row and column, whatever the number of distinct
-    values. Folds that choose the number of rounds take about five times as long as the fit.
-    Indicators that exclude each other share a byte. Sums are of whole numbers, so that the model
-    has the same bits for any number of threads and any order of the rows.
+    A round costs a few bytes and additions for each row and column, however many distinct values
+    there are. Folds that choose the number of rounds take about five times as long as the fit.
+    Indicators that exclude each other share a byte. All sums are of whole numbers, so the model has
+    the same bits for any number of threads and any order of the rows.
 
     References
     ----------
@@ -412,18 +412,15 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistGradientBoosting):
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
-        "squared_error", "absolute_error", "poisson", "gamma", "quantile", the name of any loss of
-        gapless for numbers, or an instance, of one's own too. Losses with kinks are boosted by
-        their gradient, with the best constant in each leaf.
+        "squared_error", "absolute_error", "poisson", "gamma", "quantile", the name of any other
+        regression loss of gapless, or an instance of a loss, which may be your own. Losses with
+        kinks are boosted by their gradient, with the best constant in each leaf.
     quantile : float, default=None
         The level of loss="quantile", from 0 to 1.
 
     Notes
     -----
-    A round costs a few bytes and additions for each row and column, whatever the number of distinct
-    values. Folds that choose the number of rounds take about five times as long as the fit.
-    Indicators that exclude each other share a byte. Sums are of whole numbers, so that the model
-    has the same bits for any number of threads and any order of the rows.
+    See `HistGradientBoostingClassifier` for what a fit costs.
 
     References
     ----------

@@ -114,9 +114,9 @@ class RandomForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
 
     Notes
     -----
-    Rows are drawn from the distinct rows in the order of their content, so that neither the order
-    of the rows nor repeats in place of weights change the forest. Growing costs about
-    trees · n · √d · depth; predicting, trees · depth for each row.
+    Rows are drawn from the distinct rows, sorted by content, so the forest does not depend on the
+    order of the rows, and repeating a row is the same as doubling its weight. Growing costs about
+    trees · n · √d · depth, and predicting a row trees · depth.
 
     References
     ----------
@@ -192,10 +192,9 @@ class RandomForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
 
     Notes
     -----
-    Rows are drawn from the distinct rows in the order of their content, so that neither the order
-    of the rows nor repeats in place of weights change the forest. All columns are tried for a
-    split by default, as in scikit-learn; max_features=1/3 is sooner grown and often better. A
-    forest never predicts beyond the targets it has seen.
+    See `RandomForestClassifier` for how rows are drawn. By default every split considers all
+    columns, as in scikit-learn; max_features=1/3 is faster and often better. A forest never
+    predicts beyond the targets it learned from.
 
     References
     ----------
@@ -272,10 +271,10 @@ class ExtraTreesClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
 
     Notes
     -----
-    Thresholds are drawn at random, one for each column that is tried, and the best of those splits
-    is taken: trees are sooner grown and less alike than those of a random forest. By default every
-    tree has all rows, so that `generalization_` takes fits of its own; bootstrap=True gives it out
-    of bag.
+    One threshold is drawn at random for each column that a split considers, and the best of these
+    splits is made: trees grow faster and differ more than those of a random forest. By default each
+    tree is grown on all rows, and `generalization_` needs more fits; with bootstrap=True it comes
+    out of bag.
 
     References
     ----------
@@ -352,10 +351,7 @@ class ExtraTreesRegressor(TreeRegressorMixin, RegressorMixin, Forest):
 
     Notes
     -----
-    Thresholds are drawn at random, one for each column that is tried, and the best of those splits
-    is taken: trees are sooner grown and less alike than those of a random forest. By default every
-    tree has all rows, so that `generalization_` takes fits of its own; bootstrap=True gives it out
-    of bag.
+    See `ExtraTreesClassifier` for how trees are grown.
 
     References
     ----------

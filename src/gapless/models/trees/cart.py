@@ -30,14 +30,14 @@ OLD_NAME = "friedman_mse"
 class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):
     """A decision tree whose leaves predict classes (CART).
 
-    Each split lowers  Σ over leaves of  n·impurity  the most, one after the other; of the tree that
-    is grown so, pruning takes the subtree T with the least  R(T) + α·leaves,  R(T) being the mean
-    impurity of its leaves. This is what the certificate is about.
+    The tree is grown split by split, each the one that lowers  Σ over leaves of  n·impurity  most.
+    Pruning then takes the subtree T with the lowest  R(T) + α·leaves,  where R(T) is the mean
+    impurity of its leaves; the certificate proves that.
 
     Parameters
     ----------
     class_weight : dict, list of dict or "balanced", default=None
-        What the weights of rows are multiplied with, by class; a list for several outputs.
+        Factors for the weights of the rows of each class; a list for several outputs.
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1 where the probability of the second class may only rise with a feature, −1 where it may
         only fall, 0 elsewhere; two classes only.
@@ -45,8 +45,8 @@ class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree)
     Notes
     -----
     Growing costs about n·d·depth. Missing values (NaN) go to the side where the split gains more.
-    A category may have any number of levels; for two classes the best of all subsets goes left.
-    The best tree of all cannot be found in reasonable time; what is certified is the pruning.
+    A column may have any number of categories; for two classes the best of all subsets goes left.
+    Finding the best tree of all takes too long; what the certificate covers is the pruning.
     `to_text()`, `rules()`, `path_of(x)` and `gapless.plots.tree(model)` show the tree.
 
     References
@@ -140,24 +140,25 @@ def class_attributes(data: TreeData) -> dict[str, Any]:
 
 @described(CART, GROWN, PRUNED, NUMBERS, FEATURES)
 class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
-    """A tree of questions whose leaves predict numbers (CART).
+    """A decision tree whose leaves predict numbers (CART).
 
-    Each split lowers  Σ over leaves of  n·impurity  the most, one after the other; of the tree that
-    is grown so, pruning takes the subtree T with the least  R(T) + α·leaves,  R(T) being the mean
-    loss of its leaves. This is what the certificate is about.
+    The tree is grown split by split, each the one that lowers  Σ over leaves of  n·impurity  most.
+    Pruning then takes the subtree T with the lowest  R(T) + α·leaves,  where R(T) is the mean loss
+    of its leaves; the certificate proves that.
 
     Parameters
     ----------
     prune : {"pre_pruning", "reduced_error"}, default=None
-        Another way to prune: keep a split where it lowers the squared error on validation rows at
-        once ("pre_pruning"), or with all that is below it ("reduced_error").
+        How splits are pruned by errors: keep a split that lowers the squared error on held-out rows
+        at once ("pre_pruning"), or together with all splits below it ("reduced_error"). None does
+        not prune by errors.
 
     Notes
     -----
     Growing costs about n·d·depth, for absolute errors a factor log n more. Missing values (NaN) go
-    to the side where the split gains more, and of the levels of a category, however many there are,
-    the best of all subsets goes left. Predictions are constant in each leaf, so a tree never goes
-    beyond the targets it has seen.
+    to the side where the split gains more; of any number of categories the best subset goes left.
+    Predictions are constant in each leaf, so a tree never predicts beyond the targets it learned
+    from.
 
     References
     ----------

@@ -196,30 +196,30 @@ def _level_counts(data: TreeData) -> list[int | None]:
 class ID3Classifier(MultiwayClassifier):
     """ID3: a branch for every category of the attribute that gains most information.
 
-    A node asks for the attribute with the largest  H(classes) − Σ nᵥ/n·H(classes in branch v),
-    never twice for the same one, until its rows are of one class or nothing is left to ask. A
-    branch without rows predicts the majority above it.
+    A node splits on the attribute with the largest  H(classes) − Σ nᵥ/n·H(classes in branch v),
+    each attribute at most once on a path, until its rows are of one class or no attribute is left.
+    A branch without rows predicts the majority class of the node above it.
 
     Parameters
     ----------
     max_bins : int, default=5
-        ID3 knows categories alone: a column of numbers becomes one, with a category for each value
-        if there are no more than this, and else with so many bins at quantiles.
+        ID3 works on categories only: in a column of numbers each distinct value is a category, or
+        each of `max_bins` bins at quantiles if there are more values than that.
 
     Attributes
     ----------
     tree_ : MultiwayTree
-        The nodes, with the gain of each question in bits.
+        The nodes, with the gain of each split in bits.
     bin_edges_ : list of (ndarray or None)
         Where the numbers of each column are cut; None for categories.
     certificate_ : Certificate
-        That no subtree has a lower cost: entropy, or the errors that it was pruned by.
+        Shows that no subtree has a lower cost: the entropy, or the errors it was pruned by.
 
     Notes
     -----
-    Attributes with many values gain most however little they say, such as a number of each row;
-    C45Classifier corrects for it. A row with a missing value, or one that was never seen, goes down
-    all branches with parts of its weight, as in C4.5.
+    Attributes with many values gain most even if they are useless, such as a number for each row;
+    C45Classifier corrects for it. A row with a missing value, or with a category not seen in
+    training, goes down all branches with shares of its weight, as in C4.5.
 
     References
     ----------
@@ -273,34 +273,35 @@ class ID3Classifier(MultiwayClassifier):
 class C45Classifier(MultiwayClassifier):
     """C4.5: gain ratio, thresholds for numbers, missing values in parts, pessimistic pruning.
 
-    A node asks for the attribute whose gain, divided by the information of its branches, is largest
-    among those of at least average gain. The grown tree is pruned to the subtree with the least
-    Σ over leaves of  n·U(errors, n),  U being the upper limit of the error rate at `confidence`.
+    A node splits on the attribute whose gain, divided by the information of its branches, is
+    largest among those of at least average gain. The tree is then pruned to the subtree with the
+    lowest  Σ over leaves of  n·U(errors, n),  where U is the upper limit of the error rate at
+    `confidence`.
 
     Parameters
     ----------
     confidence : float, default=0.25
-        Where the upper limit of error rates is taken, 0 to 1; smaller values prune more.
+        The confidence level of the upper limit of error rates, 0 to 1; smaller values prune more.
     min_samples_leaf : float, default=2
-        At least two branches must have so much weight.
+        The minimum weight that at least two branches must have.
 
     Attributes
     ----------
     tree_ : MultiwayTree
-        The nodes, with the gain and the gain ratio of each question.
+        The nodes, with the gain and the gain ratio of each split.
     bin_edges_ : list of None
         C4.5 cuts no numbers into bins.
     certificate_ : Certificate
-        That no subtree has a lower cost: the errors that it was pruned by, or the entropy.
+        Shows that no subtree has a lower cost: the errors it was pruned by, or the entropy.
 
     Notes
     -----
-    The gain of a test counts for the part of the rows whose value is known; the others go down all
-    branches, in the same parts as the known ones, in the fit and in predictions. A threshold is a
-    value that occurs, the largest one not above the middle of two neighbours. As in the book of
-    1993, without the penalty for thresholds of release 8; subtrees are replaced by leaves, not by
-    their largest branch. Grown in Python: for many rows DecisionTreeClassifier with
-    criterion="gain_ratio" and prune="pessimistic" is much faster.
+    The gain of a split counts for the share of the rows whose value is known; the others go down
+    all branches, in the same shares as the known ones, in the fit and in predictions. A threshold
+    is a value that occurs, the largest one not above the midpoint of two neighbours. This is the
+    algorithm of the book of 1993, without the penalty for thresholds of release 8; pruning replaces
+    subtrees by leaves, not by their largest branch. It is written in Python: for many rows,
+    DecisionTreeClassifier with criterion="gain_ratio" and prune="pessimistic" is much faster.
 
     References
     ----------
