@@ -161,7 +161,7 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
         Returns
         -------
         self : object
-            The fitted estimator. Ctrl-C keeps the rounds that are done and raises
+            The fitted estimator. Ctrl-C keeps the rounds done so far and raises
             KeyboardInterrupt; an error leaves the estimator as it was.
         """
         with single_blas():
@@ -442,7 +442,7 @@ class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
         Returns
         -------
         self : object
-            The fitted estimator. Ctrl-C keeps the rounds that are done and raises
+            The fitted estimator. Ctrl-C keeps the rounds done so far and raises
             KeyboardInterrupt; an error leaves the estimator as it was.
         """
         data = self._read(X, y, sample_weight)

@@ -243,7 +243,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         Yields
         ------
         score : float
-            The share of rows that are right, or R².
+            The share of rows that are predicted correctly, or R².
         """
         score = accuracy_score if is_classifier(self) else r2_score
         for predicted in self.staged_predict(X):
@@ -251,10 +251,10 @@ class WeightBoosting(Ensemble, BaseEnsemble):
 
     @property
     def feature_importances_(self):
-        """What the learners say of the features, as a mean by the weights of their votes.
+        """The mean of the learners' feature importances, by the weights of their votes.
 
-        By impurity, for trees; features with many values look more important than they are, and
-        `gapless.evaluation.permutation_importance` does not have that fault.
+        Those of trees are by impurity: features with many values look more important than they are.
+        `gapless.evaluation.permutation_importance` is not biased so.
         """
         check_is_fitted(self)
         weights = self.estimator_weights_[: len(self.estimators_)]

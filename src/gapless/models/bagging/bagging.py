@@ -127,7 +127,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         Returns
         -------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As the learner has them; without members whose draw had a single class.
+            As those of the learner, without members whose draw had a single class.
         """
         check_is_fitted(self)
         known = [
@@ -207,7 +207,7 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
 
     @described(ROWS, ROUTED)
     def predict(self, X, *, interval=None, **params):
-        """Mean predictions of the members, with intervals where they are asked for.
+        """Mean predictions of the members, with prediction intervals on request.
 
         Returns
         -------

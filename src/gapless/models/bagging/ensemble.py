@@ -246,7 +246,7 @@ class Ensemble(Remembering, CallbackSupport):
 
     @property
     def estimators_samples_(self) -> list[Array]:
-        """The rows that each member was given, repeats included; drawn again when asked for."""
+        """The rows given to each member, with repeats; drawn again on demand."""
         check_is_fitted(self)
         return [
             self._population.first[np.repeat(np.arange(len(counts)), counts)].astype(np.int32)

@@ -162,20 +162,20 @@ class Bagging(Ensemble):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, **fit_params):
-        """Fit the members, each to rows that are drawn for it.
+        """Fit the members, each to rows drawn for it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data, of any kind that the learner takes. A table that has more than numbers is
-            handed to the learners as a table, one of numbers to pipelines alone.
+            Training rows, of any kind that the learner accepts. A table with more than numbers is
+            passed on to the learners as a table, one of numbers only to pipelines.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0: how often a row is drawn is in proportion. Weight 2 means the row twice,
-            weight 0 means the row is not there.
+            Weights ≥ 0, to which the chances of being drawn are proportional. Weight 2 is the row
+            twice, weight 0 is no row.
         **fit_params : dict
-            What is handed on to the learners, with scikit-learn's metadata routing.
+            Passed on to the learners, by scikit-learn's metadata routing.
 
         Returns
         -------

@@ -123,15 +123,15 @@ class PlainGradientBoosting(GradientBoosting):
     )
     @described(TRAINING)
     def fit(self, X, y, sample_weight=None, monitor=None):
-        """Boost.
+        """Fit the trees, round by round.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Target values.
+            Targets.
         monitor : callable, default=None
-            Called after each round with its number, the model as it is then, and an empty dict; if
-            it returns True, the fit ends.
+            Called after each round with its number, the model so far, and an empty dict; the fit
+            ends if it returns True.
 
         Returns
         -------
@@ -268,7 +268,7 @@ class PlainGradientBoosting(GradientBoosting):
 
     @property
     def feature_importances_(self) -> Array:
-        """How much the splits by each column have lowered squared errors, as shares of 1."""
+        """How much the splits on each feature decrease the squared error, as shares of 1."""
         check_is_fitted(self)
         trees = [tree for each in self.trees_ for tree in each if tree.node_count > 1]
         if not trees:
@@ -283,17 +283,17 @@ class PlainGradientBoosting(GradientBoosting):
 
     @property
     def oob_improvement_(self) -> Array:
-        """By how much each round lowered the mean loss of the rows that it was not given."""
+        """How much each round lowered the mean loss of the rows it did not use."""
         return self._oob()[:, 0] - self._oob()[:, 1]
 
     @property
     def oob_scores_(self) -> Array:
-        """The mean loss of the rows that each round was not given."""
+        """The mean loss of the rows that each round did not use."""
         return self._oob()[:, 1]
 
     @property
     def oob_score_(self) -> float:
-        """The same of the last round."""
+        """The same for the last round."""
         return float(self._oob()[-1, 1])
 
     def _leaves(self, X: Any) -> Array:

@@ -118,17 +118,17 @@ class HistGradientBoosting(GradientBoosting):
     @_fit_context(prefer_skip_nested_validation=True)
     @described(TRAINING)
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
-        """Boost.
+        """Fit the trees, round by round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data. NaN is a missing value, ±∞ are the ends of the line. Columns of a table
-            that hold categories or text are taken as they are. Never written to.
+            Training rows. NaN is a missing value; ±∞ are larger or smaller than all numbers.
+            Columns of a table that hold categories or text are used as they are. Never modified.
         y : array-like of shape (n_samples,)
-            Target values.
+            Targets.
         X_val, y_val, sample_weight_val : array-like, default=None
-            Rows to judge rounds by, in place of a part of the training rows.
+            Held-out rows to judge rounds by, instead of some of the training rows.
 
         Returns
         -------

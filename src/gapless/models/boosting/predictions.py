@@ -33,7 +33,7 @@ class BoostedRegressor(RegressorMixin):
 
     @described(ROWS)
     def predict(self, X, *, interval=None):
-        """Predict targets, with intervals where they are asked for.
+        """Predict targets, with prediction intervals on request.
 
         Returns
         -------
@@ -142,10 +142,10 @@ class BoostedClassifier(ClassifierMixin):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Of gradient boosting with loss="log_loss" log-odds, or logarithms of probabilities up to
-            a constant; of AdaBoost, for two classes twice the share of the votes for the second
-            class minus that for the first, for more classes 1 for one with all votes and
-            −1/(K − 1) for one with none.
+            In gradient boosting with loss="log_loss", log-odds, or logarithms of probabilities up
+            to a constant. In AdaBoost with two classes, twice the difference of the shares of the
+            votes for the second and the first class; with K > 2 classes, 1 for a class with all
+            votes and −1/(K − 1) for one with none.
         """
         return self._decisions(self._raw_predict(X))
 

@@ -141,14 +141,14 @@ class Forest(Ensemble, BaseEstimator):
         Parameters
         ----------
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0: how often a row is drawn is in proportion. Weight 2 means the row twice,
-            weight 0 means the row is not there.
+            Weights ≥ 0, to which the chances of being drawn are proportional. Weight 2 is the row
+            twice, weight 0 is no row.
 
         Returns
         -------
         self : object
-            The fitted estimator. Ctrl-C keeps the trees grown so far, once the size of their
-            leaves is chosen, and raises KeyboardInterrupt; an error leaves the estimator as it was.
+            The fitted estimator. Once the size of leaves is chosen, Ctrl-C keeps the trees grown so
+            far and raises KeyboardInterrupt; an error leaves the estimator as it was.
         """
         self._check_combinations()
         is_kept = self.warm_start and hasattr(self, "trees_")
@@ -418,7 +418,7 @@ class Forest(Ensemble, BaseEstimator):
 
     @property
     def estimators_(self):
-        """The trees as estimators, made when asked for; they predict positions of classes."""
+        """The trees as estimators, made on demand; they predict positions of classes."""
         if not hasattr(self, "trees_"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit(X, y).")
         return [self._member(tree, seed) for tree, seed in zip(self.trees_, self._seeds)]
@@ -459,10 +459,10 @@ class Forest(Ensemble, BaseEstimator):
 
     @property
     def feature_importances_(self):
-        """What the splits of each feature take from the impurity, as parts of 1.
+        """How much the splits on each feature decrease the impurity, as shares of 1.
 
-        Features with many values have more splits to choose from and look more important than they
-        are; `oob_importances` does not have that fault.
+        Features with many values offer more splits, and so look more important than they are;
+        `oob_importances` is not biased so.
         """
         check_is_fitted(self)
         each = [t.compute_feature_importances() for t in self.trees_ if t.node_count > 1]
@@ -473,7 +473,7 @@ class Forest(Ensemble, BaseEstimator):
 
     @described(ROWS)
     def apply(self, X):
-        """The leaf that each row ends up in, for each tree.
+        """The leaf that each row reaches in each tree.
 
         Returns
         -------
@@ -486,12 +486,12 @@ class Forest(Ensemble, BaseEstimator):
 
     @described(ROWS)
     def decision_path(self, X):
-        """Which nodes of all trees each row comes through.
+        """Which nodes of all trees each row passes.
 
         Returns
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
-            1 where a row comes through a node; nodes of the trees side by side.
+            1 where a row passes a node; the nodes of the trees side by side.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             Where the nodes of each tree begin.
         """
@@ -514,7 +514,7 @@ class Forest(Ensemble, BaseEstimator):
 
     @described(ROWS)
     def proximity(self, X, Y=None):
-        """How near rows are to each other: the part of the trees in which they share a leaf.
+        """How similar rows are: the share of the trees in which they reach the same leaf.
 
         Parameters
         ----------

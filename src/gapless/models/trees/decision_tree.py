@@ -320,8 +320,8 @@ class DecisionTree(TreeModel):
         Returns
         -------
         path : Bunch
-            With `ccp_alphas`, 0 and the α at which each further split goes, in increasing order,
-            and `impurities`, R(T) of the subtree that is left.
+            With `ccp_alphas`, 0 and the α at which each further split is pruned, in increasing
+            order, and `impurities`, R(T) of the subtree that remains.
         """
         whole = clone(self).set_params(ccp_alpha=0.0, prune=None)
         tree = whole.fit(X, y, sample_weight=sample_weight).tree_
@@ -363,22 +363,22 @@ class DecisionTree(TreeModel):
 
     @described(ROWS)
     def decision_path(self, X, check_input=True):
-        """Which nodes each row comes through.
+        """Which nodes each row passes.
 
         Returns
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
-            1 where a row comes through a node.
+            1 where a row passes a node.
         """
         check_is_fitted(self)
         return self.tree_.decision_path(self._read_rows(X))
 
     @property
     def feature_importances_(self):
-        """What the splits of each feature take from the impurity, as parts of 1.
+        """How much the splits on each feature decrease the impurity, as shares of 1.
 
-        Features with many values have more splits to choose from and look more important than they
-        are; `gapless.evaluation.permutation_importance` on held-out rows does not have that fault.
+        Features with many values offer more splits, and so look more important than they are;
+        `gapless.evaluation.permutation_importance` on held-out rows is not biased so.
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()

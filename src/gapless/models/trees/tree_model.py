@@ -218,7 +218,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
 
     @described(ROWS)
     def apply(self, X, check_input=True):
-        """The leaf that each row ends up in.
+        """The leaf that each row reaches.
 
         Returns
         -------
@@ -231,7 +231,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
     # ---- reading ---------------------------------------------------------------------------------
 
     def get_depth(self):
-        """The largest number of questions that a row is asked.
+        """The depth of the tree: the largest number of questions on the way to a leaf.
 
         Returns
         -------
@@ -274,25 +274,25 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         Returns
         -------
         text : str
-            Where a branch ends: what is predicted, and in parentheses the number of training rows
-            there and, if it is not 0, their error.
+            At the end of each branch: the prediction and, in parentheses, the number of training
+            rows there and their error, unless it is 0.
         """
         check_is_fitted(self)
         return self.outline().to_text(max_depth)
 
     def rules(self) -> Rules:
-        """The tree as if-then rules, one for each leaf, those for most rows first.
+        """The tree as if-then rules, one for each leaf, those that cover most rows first.
 
         Returns
         -------
         rules : tuple of Rule
-            Each with its conditions, prediction, support and error; prints one on each line.
+            Each with its conditions, prediction, support and error; prints one rule per line.
         """
         check_is_fitted(self)
         return self.outline().rules()
 
     def path_of(self, x):
-        """Why a row is predicted so, in words.
+        """Why the tree predicts what it does for a row, in words.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         Returns
         -------
         text : str
-            A line for each question on the way, with the answer, and what is predicted.
+            A line for each question on the way, with its answer, and the prediction.
         """
         check_is_fitted(self)
         row = x if getattr(x, "ndim", np.ndim(x)) == 2 else [x]
@@ -450,7 +450,7 @@ class TreeClassifierMixin:
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes), or a list of them for several outputs
-            In the order of `classes_`; −∞ for classes that the leaf has none of.
+            In the order of `classes_`; −∞ for classes that do not occur in the leaf.
         """
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
@@ -471,7 +471,7 @@ class TreeRegressorMixin:
 
     @described(ROWS)
     def predict(self, X, check_input=True, *, interval=None):
-        """Predict targets, with intervals where they are asked for.
+        """Predict targets, with prediction intervals on request.
 
         Returns
         -------
