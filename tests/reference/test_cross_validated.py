@@ -375,3 +375,22 @@ def test_a_test_without_weight_is_no_test(diabetes, model):
     assert found.coef_ == pytest.approx(expected.coef_, rel=1e-6)
     with pytest.raises(ValueError, match="no fold of cv tests a row"):
         model.set_params(cv=[(np.arange(12, 60), np.arange(12))]).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gapless.RidgeCV(ALPHAS),
+        gapless.LassoCV(alphas=5),
+        gapless.LogisticRegressionCV(
+            Cs=3, l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False
+        ),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_single_fold_tells_no_standard_error(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 2)), rng.integers(0, 2, 30).astype(float)
+    folds = [(np.arange(20), np.arange(20, 30))]
+    found = clone(model).set_params(cv=folds).fit(X, y).path_
+    assert np.all(np.isfinite(found.unseen)) and np.all(np.isnan(found.standard_errors))

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.distinct_rows import DistinctRows
-from ..._ground.docstrings import FEATURES, described
+from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training
 from ...losses import Logistic, Softmax
@@ -24,7 +24,9 @@ from ...penalties import L2
 from ...problem import EXACT, NYSTROEM, factor
 from ...unseen import LOO, Fitted
 from ..linear import (
+    OF_CLASSES,
     SELECT,
+    SOLVED,
     LinearClassifier,
     PathChoice,
     ScoredPath,
@@ -34,7 +36,7 @@ from ..linear import (
     logistic_loss,
     tune,
 )
-from ..risk import KERNEL_CONSTRAINTS, WithKernel
+from ..risk import KERNEL_CONSTRAINTS, ON_KERNEL, WithKernel
 from .tuning import explore, search_of
 
 Array = np.ndarray
@@ -49,7 +51,7 @@ HALVINGS = 1
 FEW_ROWS, MANY_ROWS, MOST_FEATURES, FEW_FEATURES, UNKNOWNS = 500, 10_000, 500, 256, 1500
 
 
-@described(FEATURES)
+@described(ON_KERNEL, OF_CLASSES, SOLVED)
 class KernelLogisticRegression(WithKernel, LinearClassifier):
     """Logistic regression with a kernel; for more than two classes by softmax.
 
@@ -71,29 +73,8 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=0.0
         Constant of the polynomial and the sigmoid kernel.
-    fit_intercept : bool, default=True
-        Whether to fit the bias b, which is not penalised.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
-        all classes the same total weight.
-    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
-        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
-        the kernel itself up to 3,000 rows, and landmarks beyond.
-    n_components : int, default=None
-        How many landmarks or random features. None doubles them until leave-one-out no longer
-        improves by half its standard error.
-    random_state : int, default=0
-        Seed of the landmarks or the random features.
     tol : float, default=1e-6
         Stop when the duality gap is at most `tol` times the objective at f = 0.
-    max_iter : int, default=100
-        Largest number of steps.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto".
-    warm_start : bool, default=False
-        Whether to start from the coefficients of the last fit.
-    time_limit : float, default=None
-        Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
         With C="loo": the best strength, or the strongest penalty within one standard error.
 
@@ -108,21 +89,9 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
     features_ : KernelFeatures
         The features of the kernel on which the model is linear; it knows the kernel with all its
         parameters, and `transform` gives the features of any rows.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias b.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one; its verdict says if that concerns the
         kernel or what stands for it.
-    generalization_ : Generalization
-        What the model will score on data it has not seen; computed on first access.
-    trace_ : Trace
-        Objective, gap and seconds of every step.
-    solver_ : str
-        The solver that ran.
     n_iter_ : ndarray of shape (1,)
         Number of steps.
     C_, gamma_ : float

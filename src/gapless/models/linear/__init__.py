@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .logistic import LogisticRegression, logistic_loss
     from .logistic_cv import LogisticRegressionCV
     from .multi_task import MultiTaskLasso, MultiTaskLassoCV
-    from .parameters import OF_CLASSES, OF_TARGETS, ROWS, SOLVED, WITH_C
+    from .parameters import OF_CLASSES, OF_TARGETS, ROWS, SOLVED
     from .path import Path, ScoredPath
     from .path_choice import PathChoice
     from .path_following import follow

@@ -4,8 +4,12 @@ A class is decorated with the tables that hold for it, and describes what is its
 `_ground.docstrings`.
 """
 
+from ..._ground.docstrings import FEATURES
+
 # Of all of them.
-_EVERY = """
+_EVERY = (
+    FEATURES
+    + """
 fit_intercept : bool
     Whether to fit the bias b, which is not penalised.
 tol : float
@@ -31,11 +35,8 @@ certificate_ : Certificate
     How far the fit can be from the best possible one, summed over all problems.
 generalization_ : Generalization
     What the model will score on data it has not seen; computed when first asked for.
-n_features_in_ : int
-    Number of features.
-feature_names_in_ : ndarray of shape (n_features,)
-    Names of the features, where X had names.
 """
+)
 
 # Of those that minimise one objective.
 SOLVED = (

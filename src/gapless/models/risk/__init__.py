@@ -11,6 +11,6 @@ from ..._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from .kernel_certificates import concerning, exact_certificate, features_of, of_kernel
     from .risk import RiskClassifier, RiskRegressor
-    from .with_kernel import AUTO, KERNEL_CONSTRAINTS, WithKernel, chosen_kind
+    from .with_kernel import AUTO, KERNEL_CONSTRAINTS, ON_KERNEL, WithKernel, chosen_kind
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

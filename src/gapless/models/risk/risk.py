@@ -23,7 +23,7 @@ from ..linear import (
     classification_problems,
     regression_problems,
 )
-from .with_kernel import KERNEL_CONSTRAINTS, WithKernel
+from .with_kernel import KERNEL_CONSTRAINTS, ON_KERNEL, WithKernel
 
 PARTS: dict[str, Family] = {
     "loss": Family(losses.by_name),
@@ -72,25 +72,10 @@ kernel : str, Kernel, callable or None
     None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
     Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty ½λ‖f‖²:
     the penalty must be L2.
-approximation : {"auto", "nystroem", "random_features"} or None
-    What stands for the kernel: itself (None), landmarks, or random features; "auto" takes the
-    kernel itself up to 3,000 rows, and landmarks beyond.
-n_components : int
-    How many landmarks or random features. None doubles them until leave-one-out no longer improves
-    by half its standard error.
-random_state : int
-    Seed of the landmarks or the random features.
-features_ : KernelFeatures
-    With a kernel: the features on which the model is linear, and of which `coef_` are the
-    coefficients.
-X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
-    With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
-dual_coef_ : ndarray of shape (m,), (n_targets, m) or (n_classes, m)
-    The αⱼ of these rows, float64.
 """
 
 
-@described(OF_PARTS, OF_TARGETS, SOLVED)
+@described(OF_PARTS, ON_KERNEL, OF_TARGETS, SOLVED)
 class RiskRegressor(WithKernel, LinearRegressor):
     """Regression with any loss, any penalty and any kernel.
 
@@ -181,7 +166,7 @@ def _parts(estimator) -> tuple[Loss, Penalty]:
     return losses.by_name(estimator.loss), copy.copy(penalties.by_name(estimator.penalty))
 
 
-@described(OF_PARTS, OF_CLASSES, SOLVED)
+@described(OF_PARTS, ON_KERNEL, OF_CLASSES, SOLVED)
 class RiskClassifier(WithKernel, LinearClassifier):
     """Classification with any loss, any penalty and any kernel.
 

@@ -75,6 +75,24 @@ MOST_ROWS = 100_000
 ENOUGH = 0.5
 # Models that only serve to compare ranks need no more digits.
 ROUGH = 1e-4
+# What estimators with a kernel describe alike.
+ON_KERNEL = """
+approximation : {"auto", "nystroem", "random_features"} or None
+    What stands for the kernel: itself (None), landmarks, or random features; "auto" takes the
+    kernel itself up to 3,000 rows, and landmarks beyond.
+n_components : int
+    How many landmarks or random features. None doubles them until leave-one-out no longer improves
+    by half its standard error.
+random_state : int
+    Seed of the landmarks or the random features.
+features_ : KernelFeatures
+    With a kernel: the features on which the model is linear, and of which `coef_` are the
+    coefficients.
+X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
+    With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
+dual_coef_ : ndarray of shape (m,), (n_targets, m) or (n_classes, m)
+    The αⱼ of these rows, float64.
+"""
 # The parameters of every estimator with a kernel.
 KERNEL_CONSTRAINTS = {
     "kernel": [str, Kernel, callable],
