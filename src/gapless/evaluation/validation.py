@@ -187,8 +187,8 @@ def validation_curve(
     >>> print(curve.values[curve.chosen])
     2
     """
-    values = tuple(values)
-    if not values:
+    given = tuple(values)
+    if not given:
         raise ValueError("values is empty; give at least one value.")
     if simpler not in (None, "low", "high"):
         raise ValueError(f'simpler must be "low", "high" or None, got {simpler!r}.')
@@ -197,13 +197,13 @@ def validation_curve(
 
     def tried(place: int, value: Any) -> HeldOut:
         if on_progress is not None:
-            on_progress(f"{parameter}={value}", place, len(values))
+            on_progress(f"{parameter}={value}", place, len(given))
         one = clone(model).set_params(**{parameter: value})
         return HeldOut(one, rows, folds, scoring).at_once()
 
-    tasks = (partial(tried, place, value) for place, value in enumerate(values))
+    tasks = (partial(tried, place, value) for place, value in enumerate(given))
     found = as_time_allows(tasks, time_limit, wanted="any value was tried")
-    values, skipped = values[: len(found)], values[len(found) :]
+    scored, skipped = given[: len(found)], given[len(found) :]
     unseen = np.array([one.unseen for one in found])
     errors = np.array([one.standard_error for one in found])
     if not np.any(np.isfinite(unseen)):
@@ -212,12 +212,12 @@ def validation_curve(
     end = simpler or SIMPLER.get(parameter.rpartition("__")[2])
     return ValidationCurve(
         parameter=parameter,
-        values=values,
+        values=scored,
         train=np.array([one.train for one in found]),
         unseen=unseen,
         standard_errors=errors,
         best=best,
-        chosen=_simplest(values, unseen, errors, best, end),
+        chosen=_simplest(scored, unseen, errors, best, end),
         expected=expected(found, rows, best),
         metric=found[0].metric,
         skipped=skipped,
