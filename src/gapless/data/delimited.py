@@ -314,10 +314,11 @@ def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_
             long.append((line_of(body, int(records.start[k])) + first_line - 1, records.fields[k]))
     if long:
         line, fields = long[0]
+        more = [line for line, _ in long[1:]]
+        others = f"; also too long: {counted(len(more), 'line')} ({listed(more)})" if more else ""
         raise TableError(
-            f"line {line:,} has {fields} fields, but there are {width} columns; too long: "
-            f"{counted(len(long), 'line')} ({listed([line for line, _ in long])}). "
-            f"Quote fields that contain {dialect.delimiter!r}."
+            f"line {line:,} has {fields} fields, but there are {width} columns{others}. "
+            f"Put fields that contain {dialect.delimiter!r} in quotes, or delete the extra ones."
         )
 
 
