@@ -133,17 +133,17 @@ def choose(
     limit = math.inf if time_limit is None else float(time_limit)
     if not limit > 0:
         raise ValueError(f"time_limit must be None or more than 0 seconds, got {time_limit!r}.")
-    told = _Told(began, min(limit, deadline() - began), on_progress)
+    report = _Progress(began, min(limit, deadline() - began), on_progress)
     table = table_of(table)
-    told("columns", text="looking at the columns")
+    report("columns", text="looking at the columns")
     columns = describe_columns(table, target, group=group, time=time, drop=drop)
     known = read_target(table, target, task)
     refuse_huge(known)
     split = set_aside(table, columns, known, test=test, seed=seed)
-    told("columns", text=f"{in_short(columns)}; checking them for leaks and other problems")
+    report("columns", text=f"{in_short(columns)}; checking them for leaks and other problems")
     findings = find_leaks(table, columns, known, split, seed=seed)
     for finding in findings:
-        told("finding", text=str(finding))
+        report("finding", text=str(finding))
     learned = within(known, split.train)
     named = _read_costs(costs, known)
     judging = Judging(
@@ -151,25 +151,25 @@ def choose(
         columns,
         metric_of(metric, known.task, learned.values, named),
         Budget(
-            min(told.limit, FOREVER),
+            min(report.limit, FOREVER),
             facts_of(columns, known, split.train),
             work=work,
             began=began,
         ),
         len(split.test),
         seed,
-        told,
+        report,
     )
     check_test(judging.metric, within(known, split.test).values, known)
     families = families_for(judging.budget.facts, _names(models))
-    told.total = len(families)
+    report.total = len(families)
     trials = Schedule(judging).run(families)
-    told("ranking", text="correcting the best score for selection")
+    report("ranking", text="correcting the best score for selection")
     ranking = rank(trials, judging.rows, judging.metric, _units(table, columns, split.test))
     model, learned_rows, notes = _fitted(judging, ranking, table, learned, named)
-    told("testing", ranking.chosen.family.name, text="the test rows")
-    asked = model.asked(table.frame[split.test], within(known, split.test).values)
-    ignorant = _ignorant(judging, learned, asked)
+    report("testing", ranking.chosen.family.name, text="the test rows")
+    answered = model.answered(table.frame[split.test], within(known, split.test).values)
+    baseline = _baseline(judging, learned, answered)
     return Choice(
         target=target,
         task=known.task,
@@ -182,9 +182,9 @@ def choose(
         expected=ranking.expected,
         expected_error=ranking.expected_error,
         expected_range=ranking.expected_range,
-        test=asked.score(),
-        baseline=ignorant.score(),
-        ahead=asked.ahead_of(ignorant),
+        test=answered.score(),
+        baseline=baseline.score(),
+        ahead=answered.ahead_of(baseline),
         findings=findings,
         columns=columns,
         notes=(*table.notes, *_decided(known, judging, metric), *notes),
@@ -203,9 +203,9 @@ def choose(
         seed=seed,
         model=model,
         split=split,
-        answers=_answers(model, asked, table.frame[split.test]),
+        answers=_answers(model, answered, table.frame[split.test]),
         costs=None if named is None else read_cost_matrix(named, model.pipeline_.classes_),
-        test_groups=None if asked.groups is None else int(asked.groups.max()) + 1,
+        test_groups=None if answered.groups is None else int(answered.groups.max()) + 1,
     )
 
 
@@ -215,7 +215,7 @@ def _units(table: Table, columns: Sequence[Column], rows: Array) -> int:
     return len(rows) if labels is None else int(labels.max()) + 1
 
 
-# ---- what is asked for ---------------------------------------------------------------------------
+# ---- what the caller asks for --------------------------------------------------------------------
 
 
 def _names(models: str | Sequence[str] | None) -> list[str] | None:
@@ -244,7 +244,7 @@ def in_short(columns: Sequence[Column]) -> str:
     return ", ".join([*named, *(f"{text} excluded" for text in aside)])
 
 
-class _Told:
+class _Progress:
     """Tells a caller what is being done, if there is one."""
 
     def __init__(self, began: float, limit: float, on_progress: Callable[[Progress], None] | None):
@@ -326,22 +326,24 @@ def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
     )
 
 
-def _ignorant(judging: Judging, learned: Target, asked: AnsweredRows) -> AnsweredRows:
+def _baseline(judging: Judging, learned: Target, answered: AnsweredRows) -> AnsweredRows:
     """What a model that looks at no feature says of the same rows."""
     model = judging.decided(baseline_model(learned.task))
     model.fit(np.zeros((len(learned.values), 1)), learned.values)
-    n = len(asked.y)
+    n = len(answered.y)
     parts = [Part(model, np.zeros((n, 1)), np.arange(n))]
-    return replace(asked, model=StandIn(parts, n, asked.metric.classes))
+    return replace(answered, model=StandIn(parts, n, answered.metric.classes))
 
 
-def _answers(model: TableModel, asked: AnsweredRows, frame: Any) -> Answers:
+def _answers(model: TableModel, answered: AnsweredRows, frame: Any) -> Answers:
     """What the model says of the rows for testing."""
     if model.classes_ is None:
-        predicted, lower, upper = model.around(frame, asked("predict"), COVERAGE)
-        return Answers(asked.y, predicted, None, lower, upper, COVERAGE)
+        predicted, lower, upper = model.around(frame, answered("predict"), COVERAGE)
+        return Answers(answered.y, predicted, None, lower, upper, COVERAGE)
     has_probabilities = hasattr(model, "predict_proba")
-    return Answers(asked.y, asked("predict"), asked("predict_proba") if has_probabilities else None)
+    return Answers(
+        answered.y, answered("predict"), answered("predict_proba") if has_probabilities else None
+    )
 
 
 def _decided(known: Target, judging: Judging, metric: str) -> list[str]:

@@ -284,7 +284,7 @@ class Judging:
             trial = before
         trial = replace(trial, seconds=before.seconds + self.budget.clock() - started)
         self.trials[family.name] = trial
-        self.say("judged", family.name, text=self._told(trial))
+        self.say("judged", family.name, text=self._outcome_in_words(trial))
         return trial
 
     def _is_over(self, began: float | None, times: float, seconds: float | None) -> bool:
@@ -361,7 +361,7 @@ class Judging:
             reason += f" ({kept} reserved for the last fit and the test)"
         self.trials[family.name] = replace(self.untried(family), reason=reason)
 
-    def _told(self, trial: Trial) -> str:
+    def _outcome_in_words(self, trial: Trial) -> str:
         if trial.held is None:
             return trial.failure or f"stopped {trial.reason}"
         return (

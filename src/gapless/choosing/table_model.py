@@ -403,7 +403,7 @@ class TableModel(BaseEstimator):
         float
             Of a loss, such as the mean absolute error, less than 0. `measure` says it as it is.
         """
-        return float(self._asked(table, y).value())
+        return float(self._answered(table, y).value())
 
     def measure(self, table: Any, y: Any = None, *, rows: Any = None) -> Score:
         """Measure the model on rows whose target is known.
@@ -422,9 +422,9 @@ class TableModel(BaseEstimator):
         Score
             `metric_` with its interval.
         """
-        return self._asked(table, y, rows).score()
+        return self._answered(table, y, rows).score()
 
-    def _asked(self, table: Any, y: Any, rows: Any = None) -> AnsweredRows:
+    def _answered(self, table: Any, y: Any, rows: Any = None) -> AnsweredRows:
         """What the model says of the rows of a table that have a target, or of some of them."""
         check_is_fitted(self)
         table = _with_target(self._frame(table), y, self.target_)
@@ -434,7 +434,7 @@ class TableModel(BaseEstimator):
             if labels.dtype.kind == self.classes_.dtype.kind:
                 known = replace(known, values=labels)
         target = within(known, rows)
-        return self.asked(table.frame[target.rows], target.values)
+        return self.answered(table.frame[target.rows], target.values)
 
     def _frame(self, table: Any) -> Any:
         """The frame of a table; columns of an array, which has no names, are those of the fit.
@@ -453,7 +453,7 @@ class TableModel(BaseEstimator):
             )
         return frame_of({name: column.tolist() for name, column in zip(names, table.T)})
 
-    def asked(self, frame: Any, y: Array) -> AnsweredRows:
+    def answered(self, frame: Any, y: Array) -> AnsweredRows:
         """What the model says of rows with known targets, asked once for whatever is needed.
 
         Parameters
