@@ -1,4 +1,8 @@
-"""AdaBoost: rounds of weak learners on weighted rows, their margins and bounds."""
+"""AdaBoost: learners fitted one after another, each to what those before it get wrong.
+
+`adaboost` has both estimators, `weight_boosting` what they share; `weak_learners` finds the best of
+all stumps or fits any learner, `margins` keeps the votes and bounds their loss.
+"""
 
 from typing import TYPE_CHECKING
 

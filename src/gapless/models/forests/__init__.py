@@ -1,4 +1,10 @@
-"""Random forests and extremely randomised trees."""
+"""Random forests and extremely randomised trees.
+
+`random_forests` has the four estimators, `forest` what they share. `growing` grows trees in
+batches, each on its own draw of the rows; `out_of_bag` gives scores and importances and chooses the
+size of leaves, by the rows that trees have not drawn; `leaves` finds rows that share leaves, for
+similarities and quantiles.
+"""
 
 from typing import TYPE_CHECKING
 

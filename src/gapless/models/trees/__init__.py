@@ -3,7 +3,9 @@
 `tree_model` is what all single trees share, `decision_tree` the trees of two branches, `multiway`
 those with a branch for every category. `growing` calls the core, where src/core/trees/splits.cpp
 picks a split; `pruning` finds the best subtree for a cost, `judging` proves it from the data,
-`refits` grows trees again for unseen rows, `outline` says a tree in words, `packed` predicts.
+`refits` grows trees again for unseen rows, `outline` puts a tree in words, `packed` predicts,
+`compact` keeps forests small, `partial_dependence` averages trees without predicting rows, and
+`descriptions` has the words that docstrings share.
 Called by bagging, forests, boosting, AdaBoost and users. Imports what estimators share, and the
 core.
 """
