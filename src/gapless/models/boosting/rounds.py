@@ -109,10 +109,10 @@ class Rounds:
             for k in range(len(self._scores))
         ]
 
-    def _grown(self, plan: GrowthPlan, seed: int, weights: Array, rows: Array) -> Grown:
+    def _grown(self, plan: GrowthPlan, seed: int, weights: Array, rows: Array) -> GrownTrees:
         bins, K = self.table.bins, len(self._scores)
         leaves, limits = self._limits(plan, weights, rows)
-        grown = Grown.empty(K, 2 * leaves - 1)
+        grown = GrownTrees.empty(K, 2 * leaves - 1)
         is_one = weights is self.weights and self._is_one
         _core.grow_boosted(
             bins.code,
@@ -145,7 +145,7 @@ class Rounds:
             self._known = plan, plan.limits(rows, weights, len(self.table.bins.table))
         return self._known[1]
 
-    def _leaf_values(self, plan: GrowthPlan, grown: Grown, weights: Array) -> Array:
+    def _leaf_values(self, plan: GrowthPlan, grown: GrownTrees, weights: Array) -> Array:
         """Values of all nodes, (K, capacity); only those of leaves count."""
         values = grown.numbers[0].reshape(len(grown.count), -1).copy()
         if plan.leaves == "model":
@@ -261,7 +261,7 @@ def is_second_order(loss: Loss) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class GrownTrees:
     """What the core writes: nodes of K trees, in preorder, with room for more.
 
     `shape` has for each node its column, code, left and right child, and whether missing values go
@@ -274,7 +274,7 @@ class Grown:
     count: Array
 
     @classmethod
-    def empty(cls, K: int, capacity: int) -> Grown:
+    def empty(cls, K: int, capacity: int) -> GrownTrees:
         """Room for K trees."""
         nodes = K * capacity
         return cls(
