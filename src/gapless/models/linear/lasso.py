@@ -67,6 +67,11 @@ class SparseRegressor(LinearRegressor):
             check_gram(np.asarray(gram, dtype=float), data, self.fit_intercept)
         return data
 
+    def _at(self, **values):
+        if self._plain is not None and isinstance(getattr(self, "precompute", None), str):
+            values = {"precompute": False} | values  # "auto" is for searches alone
+        return super()._at(**values)
+
     @property
     def sparse_coef_(self):
         """The coefficients as a sparse matrix."""
