@@ -5,8 +5,8 @@
 
 A run is a fit and the prediction of other rows. Gaussian: 60,000 digits of MNIST and 10,000 others,
 float64 and float32. Multinomial: counts of words of 20 newsgroups, 11,314 texts and 7,532 others;
-the counting is no part of it. The judge prints the accuracy, and how far log-probabilities are from
-those of scikit-learn at most.
+the counting is not included. The judge prints the accuracy, and the largest difference of
+log-probabilities from scikit-learn's.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def compare(problem: BayesProblem, libraries: list[str], repeats: int, part: int
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -5,12 +5,12 @@
 
 Support vector machines with the Gaussian kernel, gamma="scale", all libraries at their tol=1e-3.
 One judge computes primal, dual and gap of every model from its support vectors and coefficients, in
-float64. C was taken so that the peers need about the seconds that are usual for these data: 10 for
-digits, letters and prices, 1 for the census, 100 for the forests. Predictions are those of the same
-models. Tuning: C and γ, and then the fit; peers by a grid of 5 × 5 and five folds; the judge prints
-the accuracy on unseen rows. Kernel ridge: one fit; 50 strengths by leave-one-out, for scikit-learn
-by RidgeCV on the eigenvectors of the kernel matrix. The last problem has 100,000 rows and an
-approximate kernel; the judge prints the accuracy on others.
+float64. C was chosen so that the peers take their usual time on these data: 10 for digits, letters
+and prices, 1 for the census, 100 for the forests. Predictions are those of the same models. Tuning:
+C and γ, and then the fit; peers by a grid of 5 × 5 and five folds; the judge prints the accuracy on
+unseen rows. Kernel ridge: one fit; 50 strengths by leave-one-out, for scikit-learn by RidgeCV on
+the eigenvectors of the kernel matrix. The last problem has 100,000 rows and an approximate kernel;
+the judge prints the accuracy on others.
 
 The whole comparison takes some minutes, most of them scikit-learn's.
 """
@@ -342,7 +342,7 @@ def timing(problem: str, library: str, times: list[float], judged: str) -> dict:
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -119,7 +119,7 @@ def compare(problem: NeighborProblem, libraries: list[str], repeats: int, part: 
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

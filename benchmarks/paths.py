@@ -42,7 +42,7 @@ class PathProblem:
 
 
 def correlated(n: int, d: int) -> tuple:
-    """Columns of correlation ½ with the next one, 100 of which matter; signal to noise 3."""
+    """Columns of correlation ½ with the next one, 100 of which matter; signal-to-noise ratio 3."""
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((d, n)).T)
     for j in range(1, d):
@@ -203,7 +203,7 @@ def show(rows: list[dict]) -> None:
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

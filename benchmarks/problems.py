@@ -1,7 +1,7 @@
 """The problems: data, objective, and the excess at which times are compared.
 
-All minimise P(w, b) = Σᵢ ℓ(yᵢ, xᵢᵀw + b) + λ·R(w), sums and not means. The data sets are looked for
-in `$GAPLESS_DATA`, or in `shared/data` beside the repository.
+All minimise P(w, b) = Σᵢ ℓ(yᵢ, xᵢᵀw + b) + λ·R(w), sums and not means. The data sets are in
+`$GAPLESS_DATA`, or in `shared/data` next to the repository.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPSILON = 0.1
 class Problem:
     """One line of the comparison.
 
-    `classes` tells how several columns of predictions arise: "one" (a single column), "softmax" or
+    `classes` says how several columns of predictions arise: "one" (a single column), "softmax" or
     "one_vs_rest". `excess` lists the relative excesses (P − P*)/P* at which the times are compared,
     the loosest first.
     """

@@ -5,9 +5,9 @@
     python -m benchmarks.run --only a9a --repeats 9   some problems, more repeats
 
 Every library goes down a ladder of tolerances until the judge finds the excess small enough; that
-rung is then timed again, the libraries taking turns so that noise hits all alike. Printed are the
-medians. Importing and the first, tiny fit (which compiles, where a library does that) stand in a
-column of their own.
+rung is then timed again, the libraries taking turns so that noise hits all alike. The medians are
+printed. Importing and the first, tiny fit (which compiles, if a library does that) have a column of
+their own.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Worker:
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     options = _arguments()
     chosen = [p for p in PROBLEMS if options.only.lower() in p.name.lower()]
     if not chosen:
@@ -154,7 +154,7 @@ def compare(problem: Problem, X, y, options) -> list[Entry]:
 
 
 def descend(judge: Judge, worker: Worker, variant: str, cap: float) -> list[Entry]:
-    """Go down the ladder of tolerances: for each excess asked for, the first rung to reach it."""
+    """Go down the ladder of tolerances: for each requested excess, the first rung to reach it."""
     entries = [Entry(t, worker.library, variant, "", worker.start_up) for t in judge.problem.excess]
     spent = 0.0
     for tol in LADDER:

@@ -54,7 +54,7 @@ FIRST_TOL, LADDER = 1e-4, [10.0**-k for k in range(1, 15)]
 MOST_EXCESS = 0.1
 # Below this all are equal: the lower bound itself has no more digits.
 LEAST_EXCESS = 1e-10
-# A peer may take so many times our time, and at least so many seconds.
+# A peer may take this many times our time, and at least this many seconds.
 SLOWER, LEAST_LIMIT = 10.0, 1.0
 # Fits are repeated until they have taken so long together, at most so often.
 ENOUGH_SECONDS, MOST_REPEATS = 0.5, 5
@@ -132,7 +132,7 @@ def forests(rows: int, binary: bool = False) -> tuple:
 
 
 def normal(columns: int) -> tuple:
-    """20,000 rows to learn from and 2,000 to ask for, as X and y."""
+    """20,000 training rows and 2,000 query rows, as X and y."""
     X = np.random.default_rng(0).standard_normal((22_000, columns))
     return X[:20_000], X[20_000:]
 
@@ -419,7 +419,7 @@ def ended_after(seconds: float, clock: Callable[[], float]) -> Iterator[None]:
 
 def _few(X, y) -> tuple:
     """Some rows, of all classes."""
-    if y.ndim == 2:  # rows to ask for
+    if y.ndim == 2:  # query rows
         return X[:500], y[:50]
     first = np.unique(y, return_index=True)[1][:100]
     rows = np.unique(np.concatenate([first, np.arange(0, len(y), max(len(y) // 300, 1))]))
@@ -493,7 +493,7 @@ class Race:
         self.judge = None if case.problem is None else Judge(case.problem, *table(case.table, part))
 
     def excess(self, run: Run) -> float:
-        """How far a fit is from the best; 0 where there is no gap, infinite without an answer."""
+        """How far a fit is from the best; 0 without a gap, infinite without an answer."""
         if run.failure:
             return math.inf
         if self.judge is not None:
@@ -513,7 +513,7 @@ class Race:
         return runs
 
     def first(self, worker: Worker) -> Run:
-        """Ours at a usual tolerance, which tells how long peers may take."""
+        """Ours at a usual tolerance, which determines how long peers may take."""
         return worker.fit(self.case, worker.variants(self.case)[0], self.tol, self.cap)
 
     @property
@@ -521,7 +521,7 @@ class Race:
         return FIRST_TOL if self.case.has_gap else None
 
     def against(self, worker: Worker, first: Run, peers: list[Run]) -> dict | None:
-        """The peer that is best beside us, with the ratio; None without any."""
+        """The best peer, with the ratio; None without any."""
         known, found = {first.tol: first}, []
         for peer in peers:
             if peer.failure == "ended":
@@ -560,7 +560,7 @@ class Race:
 
 
 class Company:
-    """The processes of all libraries and settings, started when they are first asked for."""
+    """The processes of all libraries and settings, started on first use."""
 
     def __init__(self, part: int):
         self.part = part
@@ -594,7 +594,7 @@ def run(case: Case, company: Company, options: argparse.Namespace) -> list[dict]
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     options = arguments()
     chosen = [case for case in cases() if options.only.lower() in case.name.lower()]
     if not chosen:

@@ -140,7 +140,7 @@ def compare(problem: TextProblem, data: Data, libraries: list[str], repeats: int
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -11,13 +11,13 @@ the unseen rows by the same models.
 
 Leaves of boosting have at least 20 rows, which is the default of all but XGBoost: it has a limit
 for second derivatives instead, and a penalty of 1 on leaf values. One tree of ours tries every
-threshold, as scikit-learn's does; our forest of so many rows tries 255 for each column, sklearnex
-has bins of its own, and the accuracy shows what that costs. scikit-learn's single tree and AdaBoost
+threshold, as scikit-learn's does; our forest tries 255 per column with this many rows, sklearnex
+has its own bins, and the accuracy shows what that costs. scikit-learn's single tree and AdaBoost
 have one thread and no other choice.
 
-The forests are those of covtype: ten numbers and 44 indicators, in float32, which all libraries
-take as they are. XGBoost has no part in forests: without a limit of depth its trees, one for each
-class, take a hundred times as long. The whole comparison takes some minutes.
+The forests use covtype: ten numbers and 44 indicators, in float32, which all libraries accept.
+XGBoost is left out of forests: without a depth limit its trees, one for each class, take a hundred
+times as long. The whole comparison takes some minutes.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def forest(library: str) -> Any:
 
 
 def boosting(library: str, leaves: int = 31, bins: int = 255) -> Any:
-    """100 rounds of trees with so many leaves, and at most so many bins for a column."""
+    """100 rounds of trees with `leaves` leaves, and at most `bins` bins for a column."""
     shared = {"n_estimators": ROUNDS, "learning_rate": RATE, "n_jobs": -1}
     if library == "lightgbm":
         maker = importlib.import_module("lightgbm").LGBMClassifier
@@ -224,7 +224,7 @@ def compare(problem: TreeProblem, libraries: list[str], repeats: int, part: int)
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -137,7 +137,7 @@ def compare(problem: TuningProblem, repeats: int) -> list[dict]:
 
 
 def main() -> None:
-    """Run the comparison that the command line asks for."""
+    """Run the requested comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -29,9 +29,9 @@ def load_data(folder: Path) -> tuple:
 
 
 def serve(connection, library: str, problem: Problem, folder: Path) -> None:
-    """Say which variants there are and what starting cost, then fit (variant, tol) as asked.
+    """Report the variants and the cost of starting, then fit (variant, tol) on request.
 
-    Answers an exception instead where a library raises one: it concerns that library alone.
+    Returns an exception instead if a library raises one: it concerns that library alone.
     """
     X, y = load_data(folder)
     began = time.perf_counter()

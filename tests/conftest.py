@@ -1,4 +1,4 @@
-"""Random numbers for all tests, and one thread for the libraries beside ours."""
+"""Random numbers for all tests, and one thread for other libraries."""
 
 import functools
 import os
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-# Examples are the same in every run, too, unless fresh ones are asked for.
+# Examples are the same in every run, too, unless fresh ones are requested.
 settings.register_profile("same", derandomize=True)
 if os.environ.get("GAPLESS_TEST_SEED") != "fresh":
     settings.load_profile("same")
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def share_of(cases, config):
-    """Those of the cases that --share asks for, and at least one; without it all of them."""
+    """Those of the cases that --share selects, and at least one; without it all of them."""
     if not (share := config.getoption("--share")):
         return cases
     k, m = (int(number) for number in share.split("/"))
@@ -52,7 +52,7 @@ def share_of(cases, config):
 
 @pytest.fixture(scope="session")
 def some_of(pytestconfig):
-    """Takes the asked share of cases that a test goes through by itself."""
+    """Takes the requested share of cases that a test iterates over by itself."""
     return functools.partial(share_of, config=pytestconfig)
 
 

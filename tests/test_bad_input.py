@@ -42,7 +42,7 @@ def make_data(cls, n=30, d=4, seed=0):
 
 
 def chooses(cls):
-    """Whether the model chooses a parameter unless told otherwise."""
+    """Whether the model chooses a parameter by default."""
     return cls.__name__.endswith("CV") or "loo" in cls().get_params().values()
 
 

@@ -133,7 +133,7 @@ HOMES = {
 
 
 def estimators_of(modules):
-    """The families of which a module that defines a public estimator was loaded."""
+    """The families whose public estimators were loaded."""
     return {family for home, family in HOMES.items() if home in modules}
 
 

@@ -27,7 +27,7 @@ TINY = re.compile(r"\b\d+(\.\d+)?e-(0[6-9]|[1-9]\d)\b")
 
 
 class Checker(doctest.OutputChecker):
-    """Compares what is printed, but for the digits of tiny numbers."""
+    """Compares what is printed, except for the digits of tiny numbers."""
 
     def check_output(self, want, got, optionflags):
         return super().check_output(TINY.sub("tiny", want), TINY.sub("tiny", got), optionflags)

@@ -98,7 +98,7 @@ def test_weights_of_very_different_size_end_in_words(name, weights, capfd):
 
 @pytest.mark.parametrize("alpha", [1.0, "loo"])
 def test_a_kernel_that_overflows_is_an_error_that_says_what_to_do(alpha, capfd):
-    """It printed what LAPACK says of its arguments, and ended in an error of SciPy."""
+    """It printed LAPACK's complaint about its arguments, and ended in an error of SciPy."""
     model = gapless.KernelRidge(alpha=alpha, kernel="poly", degree=3)
     with pytest.raises(ValueError, match="overflows float64 for some rows of X; rescale the feat"):
         model.fit(1e120 * X, y)

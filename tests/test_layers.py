@@ -108,7 +108,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def part_of(names):
-    """The part that a file or a module stands in, from the names on the way to it."""
+    """The part that a file or a module belongs to, from the names on the way to it."""
     if names[:1] == ("models",) or names[:2] == ("choosing", "report"):
         return ".".join(names[:2])
     return names[0] if names else ""
@@ -267,7 +267,7 @@ def test_only_the_bindings_know_python():
         for path in core.rglob("*.?pp")
         if re.search(r"#include\s*[<\"](nanobind|Python\.h|pybind)", path.read_text())
     }
-    # What the processor can run is asked before any level of the core is loaded.
+    # What the processor can run is determined before any level of the core is loaded.
     assert knows == {"bindings/bindings.hpp", "bindings/processor.cpp"}, (
         "what is bound lives in bindings/, by way of bindings.hpp"
     )

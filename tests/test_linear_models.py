@@ -1,4 +1,4 @@
-"""What linear models promise beside the contracts: bounds, starts, probabilities, warnings."""
+"""What linear models promise besides the contracts: bounds, starts, probabilities, warnings."""
 
 import tracemalloc
 
@@ -125,7 +125,7 @@ def test_conjugate_gradients_end_where_rounding_leaves_nothing_of_the_gradient()
 
 
 def test_weights_of_a_penalty_may_change_between_fits():
-    """What a penalty keeps for its formulas is made anew by every fit."""
+    """What a penalty caches for its formulas is recomputed by every fit."""
     X, y = np.eye(4), np.arange(1.0, 5.0)
     weights = np.ones(4)
     model = gapless.RiskRegressor(penalty=L2(weights=weights), fit_intercept=False).fit(X, y)

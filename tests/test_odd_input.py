@@ -34,7 +34,7 @@ ESTIMATORS = [
     for cls in public_estimators()
     if cls is not gapless.TextClassifier  # of texts: tests/contracts/test_text.py
 ]
-# What NumPy, pandas, nanobind and Python themselves say, which tells nobody what to do.
+# Messages of NumPy, pandas, nanobind and Python themselves, which do not say what to do.
 BARE = re.compile(
     r"^('<' not supported|incompatible function|setting an array|float\(\) argument|"
     r"boolean value of NA|at least one array|The truth value|shape mismatch|unhashable)[^:]*$"
@@ -55,7 +55,7 @@ class Planned:
 
 
 class Stream:
-    """A table of a library that nobody has heard of, but which speaks Arrow."""
+    """A table of an unknown library that supports Arrow."""
 
     def __init__(self, table):
         self.table = table
@@ -301,7 +301,7 @@ def target_of(model):
 
 
 def answers(model, rows):
-    """All that a model says of rows."""
+    """All answers of a model for rows."""
     methods = ("predict", "predict_proba", "decision_function", "transform", "kneighbors")
     for method in methods:
         if hasattr(model, method):

@@ -1,7 +1,7 @@
 """A public estimator is complete: its class says what it must, and every list has its name.
 
 Its import lines (in the `__init__` of its family and of gapless) make it public. Everything else
-that a new estimator needs is asked for here, each with a sentence that says what to do.
+that a new estimator needs is checked here, each with a sentence that says what to do.
 """
 
 import re

@@ -35,7 +35,7 @@ def test_better_models_are_ahead_in_every_metric_and_others_behind(name, rows):
 
 
 def test_the_same_rows_tell_more_than_two_intervals_that_overlap():
-    # Of 60 rows the one has 36 right and the other 30, of which the first has none wrong.
+    # Of 60 rows one has 36 right and the other 30, of which the first has none wrong.
     y = np.tile([0, 1], 30)
     said = [np.where(np.arange(60) < right, y, 1 - y)[:, None] for right in (36, 30)]
     one, other = (DummyClassifier().fit(z, z[:, 0]) for z in said)

@@ -196,7 +196,7 @@ def test_strengths_are_chosen_whatever_the_size_of_the_table():
 
 @every_family
 def test_what_a_family_leaves_open_is_tuned_and_told(family):
-    """Every family but the null models, and those that have nothing to tune, tells a curve."""
+    """Every family except the null models, and those without tuning, gives a curve."""
     table = only_texts(60) if family.needs_text else made(120)
     model, _ = fitted(family, table)
     if model is None or family.name in UNTUNED:

@@ -20,7 +20,7 @@ NULL = Candidate(
 
 
 def judged(family, complexity, train, unseen, *, error=0.01, behind=0.0, behind_error=0.01):
-    """A family with scores of which more is better."""
+    """A family with scores for which higher is better."""
     return Candidate(
         *(family, "Model", complexity, "judged"),
         train=train,

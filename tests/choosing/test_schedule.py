@@ -32,7 +32,7 @@ class Clock:
 
 
 def judging_of(limit, seconds, n=2000, factor=1.0, load=1.0):
-    """Two families, of which a fit takes so many seconds for each 1,000 rows.
+    """Two families with the given seconds per fit and 1,000 rows.
 
     By the clock it takes `load` times as long: a number, or a function of the seconds worked.
     """
@@ -51,7 +51,7 @@ def judging_of(limit, seconds, n=2000, factor=1.0, load=1.0):
         replace(
             family,
             seconds=price(family, 1),
-            # Folds inside a fit make it five times as dear.
+            # Folds inside a fit make it five times as expensive.
             folds_seconds=None if family.folds_seconds is None else price(family, 5),
         )
         for family in families_for(facts, list(seconds))
@@ -316,7 +316,7 @@ def test_own_time_counts_work_and_not_waiting():
 
 
 def test_boosting_without_folds_and_a_linear_model_go_first_on_all_rows():
-    """However dear folds are, and whatever else there is to look at."""
+    """However expensive folds are, and whatever else there is to try."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(3, 300))
     table = table_of({"a": x[0], "b": x[1], "c": x[2], "y": x[0] * x[1] + rng.normal(size=300)})

@@ -15,7 +15,7 @@ from gapless.unseen.selection_bias import Corrected
 
 
 class Says:
-    """A classifier that says what stands in the first column."""
+    """A classifier that predicts its first column."""
 
     _estimator_type = "classifier"
 

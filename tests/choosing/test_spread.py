@@ -30,7 +30,7 @@ def drawn(n, spread, rng):
 
 
 def fitted(table, held):
-    """A model, and what it says of rows that were held out."""
+    """A model, and its predictions for held-out rows."""
     columns = describe_columns(table_of(table), "y")
     model = TableModel(prepare(columns, "numbers", gapless.Ridge()), "y").fit(table)
     predicted = model.predict(held)
@@ -65,7 +65,7 @@ def test_intervals_hold_their_share_everywhere(spread):
 
 
 def test_what_is_known_of_groups_is_not_taken_for_what_is_known_of_new_ones():
-    """A column that names the group tells how loud it is, but nothing of another group."""
+    """A column that names the group shows how noisy it is, but says nothing about another group."""
     rng = np.random.default_rng(8)
 
     def of_groups(count):

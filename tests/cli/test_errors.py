@@ -1,4 +1,4 @@
-"""Errors that nobody expected: whose they may be."""
+"""Unexpected errors: who may be to blame."""
 
 from gapless.cli.__main__ import main
 from gapless.cli.commands import show

@@ -122,7 +122,7 @@ def test_errors_of_the_system_are_named(capsys, monkeypatch, error, said):
 
     monkeypatch.setattr(data, "run", fail)
     if said is None:
-        # Only Ctrl-C itself ends with 130; who else raises it means somebody else.
+        # Only Ctrl-C itself ends with 130; raised elsewhere it means something else.
         with pytest.raises(KeyboardInterrupt):
             main(["data"])
     else:

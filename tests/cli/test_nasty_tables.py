@@ -14,7 +14,7 @@ ROWS = 60
 
 
 def fit(capsys, path, target, *options):
-    """The exit code, standard output and standard error of a fit beside the table."""
+    """The exit code, standard output and standard error of a fit next to the table."""
     folder = path.parent / "out"
     words = ("fit", path, "--target", target, "--out", folder, "--time-limit", 2, *MODELS, *options)
     code = main([str(word) for word in words])

@@ -1,4 +1,4 @@
-"""`gapless predict`: the table as it was, with what the model says of each row."""
+"""`gapless predict`: the table unchanged, with a prediction for each row."""
 
 import io
 import sys

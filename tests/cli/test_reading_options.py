@@ -22,7 +22,7 @@ ODD = "made by;a machine;that says\nmuch;about;itself\n" + body()
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory):
-    """The folder of a fit that was told how to read its table."""
+    """The folder of a fit with options for reading its table."""
     folder = tmp_path_factory.mktemp("odd")
     (folder / "odd.csv").write_text(ODD)
     return folder

@@ -159,7 +159,7 @@ def test_a_model_goes_to_a_file_with_its_search(tmp_path):
 
 
 def limited(monkeypatch, count):
-    """A fit whose folds have time for so many trees, and what it warns of."""
+    """A fit whose folds have time for `count` trees, and its warnings."""
     grow, calls = Rounds.grow, []
 
     def some(self, *args):

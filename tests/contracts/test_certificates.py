@@ -209,7 +209,7 @@ def test_the_bound_holds_for_large_coefficients_of_unpenalised_columns():
     problem = Problem(Design(X), y, Squared(), NoPenalty(), np.ones(400), fit_bias=False)
     w = np.linalg.lstsq(X, y)[0]
     certificate = certify(problem, Parameters(w, np.array(0.0)))
-    # What Aᵀθ ≠ 0 costs at coefficients a thousand times as large as any that predicts so much.
+    # What Aᵀθ ≠ 0 costs at coefficients a thousand times as large as any that predict as much.
     largest = 1e3 * np.linalg.norm(X @ w) / np.linalg.norm(X, axis=0)
     products = np.abs(X.T @ problem.bound(y - X @ w).theta)
     assert 0 < products @ largest <= certificate.rounding

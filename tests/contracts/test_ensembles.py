@@ -101,7 +101,7 @@ def make_data(cls, n=60, seed=20240607):
 
 
 def answers(model, X):
-    """What a model says of rows: probabilities, or numbers."""
+    """A model's answers for rows: probabilities, or numbers."""
     return model.predict_proba(X) if is_classifier(model) else model.predict(X)
 
 
@@ -218,7 +218,7 @@ def test_tables_give_names_and_the_same_model(cls, library):
     assert list(model.feature_names_in_) == ["age", "height", "weight"]
     np.testing.assert_allclose(answers(model, table), answers(make(cls, {}).fit(X, y), X))
     with warnings.catch_warnings():
-        # Nobody who passes a table is told that names are missing.
+        # A caller who passes a table gets no warning about missing names.
         warnings.filterwarnings("error", message=".*feature names")
         assert np.isfinite(model.generalization_.unseen)
     assert not hasattr(clone(model).fit(X, y), "feature_names_in_")

@@ -119,7 +119,7 @@ def build(cls, form, **more):
 
 
 def fit(model, X, y, **more):
-    """Fit; a gap that rounding keeps above tol = 1e-12 is no matter here."""
+    """Fit; a gap that rounding keeps above tol = 1e-12 does not matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y, **more)
@@ -287,7 +287,7 @@ def test_time_limit_keeps_an_honest_gap(cls, form, seed):
     if model.certificate_.kind == "stopped":
         assert any("time_limit" in str(w.message) for w in caught)
         assert model.certificate_.gap > 0
-    else:  # a closed form, or a fit that ended before the clock was looked at
+    else:  # a closed form, or a fit that ended before the clock was checked
         assert model.certificate_.kind in ("optimal", "exact")
 
 

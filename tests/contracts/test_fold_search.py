@@ -16,7 +16,7 @@ from gapless.models.linear.tuning import WINDOW, search_by_folds
 
 
 def make_words(classes=2, n=80, d=300, mistakes=0.2, seed=3):
-    """Rows of few words, of which some belong to a class, mostly that of the row."""
+    """Rows of few words; some words belong to a class, mostly that of the row."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, size=n)
     X = sp.random(n, d, density=0.03, format="lil", random_state=seed)

@@ -1,4 +1,4 @@
-"""What every linear model says of unseen data keeps every promise."""
+"""Every linear model's estimate for unseen rows keeps every promise."""
 
 import copy
 import pickle

@@ -267,7 +267,7 @@ def test_words_that_were_counted_are_in_the_file(tmp_path):
 
 @pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
 def test_no_type_of_text_is_larger_than_the_file(encoder, tmp_path):
-    """A column of 99,999 letters a row asked for 0.4 MB for each of its cells."""
+    """A column of 99,999 characters a row requested 0.4 MB for each of its cells."""
     path, manifest, arrays = saved(encoder, tmp_path, LEVELS)
     change(manifest, (*PARAMETERS, "dtype"), {"dtype": "<U99999"})
     refuse(path, manifest, arrays, "texts of 399996 bytes, more than the whole file")

@@ -42,7 +42,7 @@ PROBES = 1.5 * np.random.default_rng(1).normal(size=(40, 3))
 
 @pytest.fixture(autouse=True)
 def far_probes():
-    """Some probes are out of reach of a kernel that ends; that they are said to be is no matter."""
+    """Some probes are out of reach of a bounded kernel; the warning about them does not matter."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*no training row within the bandwidth")
         yield

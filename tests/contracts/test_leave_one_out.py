@@ -92,7 +92,7 @@ def test_it_is_the_newton_step_or_says_why_not(loss, penalty, shape):
 
 
 def assert_newton_step(loss, penalty, problem, parameters, groups):
-    """Rows, or groups, are left out by the step that the loss and the penalty ask for."""
+    """Rows, or groups, are left out by the step that follows from the loss and the penalty."""
     try:
         held = leave_out(problem, parameters, groups)
     except NotAvailable as reason:

@@ -29,9 +29,9 @@ OF_X = (
     "not valid for sparse input",
     # Whether the columns that transformers make are sparse depends on X, too.
     "blocks must be 2-D",
-    # How many neighbours are asked for may be changed after a fit.
+    # The number of neighbours may be changed after a fit.
     "Expected n_neighbors <= n_samples_fit",
-    # Probabilities of a machine of many rows are found when they are first asked for.
+    # Probabilities of a machine of many rows are computed on first use.
     "no longer holds its training data",
     # All that a fit leaves was taken away.
     "is not fitted yet",

@@ -1,4 +1,4 @@
-"""What a model from a file may ask for: no time without end, no memory, no other files."""
+"""What a model from a file may request: no endless time, no memory, no other files."""
 
 import os
 import re
@@ -23,7 +23,7 @@ PARAMETERS = ("model", "parameters")
 
 
 def test_no_file_asks_for_thousands_of_processes(tmp_path):
-    # Never fitted with so many: that is what would start them.
+    # Never fitted with this many: that would start them.
     model = ColumnTransformer([("all", StandardScaler(), [0, 1, 2])]).fit(NUMBERS)
     path = gapless.save(model.set_params(n_jobs=-1), tmp_path / "m")
     manifest, arrays = contents(path)
@@ -82,7 +82,7 @@ def test_patterns_of_words_are_kept(pattern, tmp_path):
 
 @pytest.mark.parametrize("pattern", SLOW)
 def test_patterns_that_could_take_for_ever_are_refused(pattern, tmp_path):
-    """By `(a+)+b` a file once made `predict` wait for ever on a text of 40 letters."""
+    """By `(a+)+b` a file once made `predict` wait for ever on a text of 40 characters."""
     path = gapless.save(gapless.TextClassifier().fit(TEXTS, Y), tmp_path / "m")
     given = contents(path)[0]["model"]["fitted"]["_given"]["dict"]
     of_fit = [name for name, _ in given].index("token_pattern")
@@ -168,7 +168,7 @@ def test_encodings_of_classes_that_are_not_there_are_refused(tmp_path):
 
 
 def test_texts_without_room_ask_for_no_memory(tmp_path):
-    """An array of 2⁴⁰ texts of no letters takes no byte of the file."""
+    """An array of 2⁴⁰ empty texts takes no byte of the file."""
     path = gapless.save(gapless.GaussianNB().fit(NUMBERS, Y.astype(str)), tmp_path / "m")
     manifest, arrays = contents(path)
     tensor = manifest["model"]["fitted"]["classes_"]["texts"]["tensor"]

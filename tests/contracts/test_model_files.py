@@ -1,4 +1,4 @@
-"""Every public estimator goes to a file and back, to the bit; what is no model is refused."""
+"""Every public estimator goes to a file and back, to the bit; anything else is refused."""
 
 import dataclasses
 import os
@@ -58,7 +58,7 @@ FEW = {
     "RBFSampler": {"random_state": 0},
     "Nystroem": {"n_components": 5, "random_state": 0},
 }
-# Whose `generalization_` is asked for before the model is saved: it is of one kind for all.
+# Whose `generalization_` is computed before the model is saved: it is of one kind for all.
 ESTIMATED = (gapless.GaussianNB, gapless.KNeighborsClassifier, gapless.Ridge, gapless.SVC)
 ANSWERS = (
     "predict",
@@ -511,7 +511,7 @@ def test_the_array_of_floats_counts_once(tmp_path, monkeypatch):
     ],
 )
 def test_no_floats_are_read_twice_or_left(stretch, words, tmp_path):
-    """Else a small file could ask for any number of long lists."""
+    """Otherwise a small file could request any number of long lists."""
     model = gapless.Ridge().fit(NUMBERS, Y)
     floats = [0.5] * 23
     model.trace_ = dataclasses.replace(model.trace_, primal=floats, seconds=floats)

@@ -53,7 +53,7 @@ def field_off(field):
 
 
 def differs(part, other, method, *arguments):
-    """Whether the change can be seen at all: 1.01·0 and 1.01·∞ are no mutations."""
+    """Whether the change can be seen at all: 1.01·0 and 1.01·∞ are not mutations."""
     results = [numbers(getattr(each, method)(*arguments)) for each in (part, other)]
     return not np.array_equal(*results)
 

@@ -175,7 +175,7 @@ def check_subdifferential_distance_is_zero_at_fixed_points_of_prox(penalty, shap
 
 
 def check_value_is_that_of_its_compiled_form(penalty, shape, rng):
-    """`coordinates` and `blocks` tell the core the same function."""
+    """`coordinates` and `blocks` give the core the same function."""
     w = points(penalty, shape, rng)[0]
     coordinates, blocks = penalty.coordinates(D), penalty.blocks(D)
     if coordinates is not None:

@@ -211,7 +211,7 @@ def test_nonnegative_least_squares_is_certified_near_its_solution():
 
 
 def test_polynomial_features_without_penalty_are_certified():
-    """Condition number 1e10: orthogonality beyond what a Gram matrix can tell."""
+    """Condition number 1e10: orthogonality beyond the precision of a Gram matrix."""
     x = np.linspace(0, 1, 200)
     X = np.vander(x, 12, increasing=True)[:, 1:]
     y = np.exp(-3 * x) + 0.01 * np.random.default_rng(0).normal(size=200)

@@ -205,7 +205,7 @@ def test_time_limit_stops_the_search(model):
         stopped = clone(model).set_params(time_limit=1e-9).fit(X, y)
     assert stopped.certificate_.kind == "stopped"
     assert gapless.certify(stopped, X, y).gap > 0
-    # Refits would tell about a model that is not the stored one.
+    # Refits would concern a model that is not the stored one.
     assert stopped.generalization_.kind == "unknown"
     assert "stopped too early" in stopped.generalization_.verdict
     assert stopped.generalization_.train == stopped.score(X, y)

@@ -106,7 +106,7 @@ def covering_pairs(cases, *fields):
 
 
 CASES = list(accepted_cases())
-# The cases of each problem, by its name: solvers that are asked for the same.
+# The cases of each problem, by its name: solvers of the same problem.
 SAME_PROBLEM = defaultdict(list)
 for _case in CASES:
     SAME_PROBLEM[str(replace(_case, solver="all solvers"))].append(_case)
@@ -132,7 +132,7 @@ def test_every_pair_of_solver_loss_penalty_and_outputs_occurs_among_the_chosen()
 
 
 def assert_optimal(case, solution, problem, best):
-    """The gap is met, and true: no better solution is known than by so much."""
+    """The gap is met, and true: no known solution is better by more than it."""
     assert solution.status == "optimal", case
     assert -1e-12 * problem.scale <= solution.gap <= 1.001 * TOL * problem.scale, case
     w, b = solution.parameters.w, solution.parameters.b

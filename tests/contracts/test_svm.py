@@ -71,7 +71,7 @@ def build(cls, form, **more):
 
 
 def fit(model, X, y, **more):
-    """Fit; a gap that rounding keeps above the tolerance is no matter here."""
+    """Fit; a gap that rounding keeps above the tolerance does not matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y, **more)
@@ -404,7 +404,7 @@ def test_scores_probabilities_and_classes_agree(cls, classes, arrangement):
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(PROBES))
     np.testing.assert_allclose(np.exp(model.predict_log_proba(PROBES)), p)
-    # A copy has them, too, whether they were asked for before or not.
+    # A copy has them, too, whether or not they were computed before.
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(PROBES), p)
     fresh = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
     np.testing.assert_array_equal(fresh.predict_proba(PROBES), p)

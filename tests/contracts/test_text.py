@@ -259,7 +259,7 @@ def test_fit_keeps_parameters_and_texts_and_can_be_repeated(form):
 
 @pytest.fixture(scope="module")
 def words_of_a_fit():
-    """Texts, classes, and what a model says of them."""
+    """Texts, classes, and a model's answers for them."""
     texts = ["Cold rain", "cold Cold wind", "warm sun", "Sun and warm wind"] * 3
     y = [0, 0, 1, 1] * 3
     model = TextClassifier("logistic").fit(texts, y)
@@ -491,7 +491,7 @@ def test_other_texts_and_other_weights_of_words_are_found():
         gapless.certify(model, texts, y)
 
 
-# Words that are too rare in all texts, or not among the most frequent, are no candidates again.
+# Words that are too rare in all texts, or not among the most frequent, are no longer candidates.
 @pytest.mark.parametrize(
     "form", [form for form in FORMS if form.get("min_df") != 0.05 and "max_features" not in form]
 )

@@ -219,7 +219,7 @@ def test_categories_are_taken_as_they_are(cls, library):
     y = np.where(y, "yes", "no") if is_classifier(cls()) else y.astype(float)
     table = library.DataFrame({"city": city, "size": size})
     model = cls().fit(table, y)
-    if cls is not trees.ID3Classifier:  # whose bins are no thresholds
+    if cls is not trees.ID3Classifier:  # whose bins are not thresholds
         assert model.score(table, y) > 0.9
     assert "city" in model.to_text()
     new = library.DataFrame({"city": ["Paris", None], "size": [0.0, 2.0]})

@@ -77,7 +77,7 @@ def test_a_free_bias_makes_the_dual_sum_vanish(rng):
 
 
 def test_the_bias_moves_until_bounds_balance(rng):
-    # All θ end at a bound, where no slope alone would tell that their sum is not 0.
+    # All θ end at a bound, where no single slope would show that their sum is not 0.
     X = np.zeros((5, 1))
     linear, width = np.array([-1.0, -1, -1, 1, 1]), np.array([1.0, 1, 1, 1, 2])
     lower, upper = np.where(linear > 0, -width, 0.0), np.where(linear > 0, 0.0, width)

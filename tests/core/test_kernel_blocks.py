@@ -98,7 +98,7 @@ def exact(form, X, Z):
 
 
 def tolerance(form, dtype, columns):
-    """Rounding of sums of so many squares of size 4, times the steepest slope of the curve."""
+    """Rounding of sums of `columns` squares of size 4, times the steepest slope of the curve."""
     root = form[1] in (Curve.matern_1, Curve.matern_3, Curve.matern_5)
     error = 40 * (columns + 8) * np.finfo(dtype).eps
     # Beside 0, where √t is steep, the error of t = 0 counts with its root.

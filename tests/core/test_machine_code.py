@@ -1,8 +1,8 @@
-"""The core's loops use vectors as wide as their instruction set has them.
+"""The core's loops use vectors as wide as those of their instruction set.
 
-A compiler that cannot split a vector takes it apart into scalars, and says nothing; the results
-are the same and the time is not. So the machine code itself is looked at, also that of levels which
-this processor cannot run.
+A compiler that cannot split a vector takes it apart into scalars, silently; the results are the
+same and the time is not. So the machine code itself is inspected, also that of levels which this
+processor cannot run.
 """
 
 import re

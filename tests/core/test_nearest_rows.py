@@ -80,7 +80,7 @@ def clouds(n, d, dtype, rng, scale=1.0):
 
 
 def frames(X, rng):
-    """All columns, main directions, random ones that tell little."""
+    """All columns, main directions, random ones that carry little information."""
     centred = (X - X.mean(axis=0, dtype=float)) / np.max(np.abs(X))
     for basis in (None, np.linalg.svd(centred)[2][:12], rng.normal(size=(5, X.shape[1]))):
         if basis is None:
@@ -148,7 +148,7 @@ def test_candidates_that_wait_are_found(dtype):
 
 
 def many_shapes(rng):
-    """Rows and queries: several tiles, ties, an outlier, groups tighter than float can tell."""
+    """Rows and queries: several tiles, ties, an outlier, groups tighter than float resolves."""
     for n, d in ((1023, 17), (2500, 20), (3100, 130)):
         X = rng.normal(size=(n, d))
         yield X, rng.normal(size=(30, d))
@@ -178,7 +178,7 @@ def test_products_with_all_columns_find_what_a_scan_finds(k, dtype):
 
 @pytest.mark.parametrize("k", [1, 100])
 def test_products_with_all_columns_leave_little_more_than_the_neighbours(k):
-    """They tell distances up to rounding, so that hardly another row is measured in full."""
+    """They give distances up to rounding, so that hardly another row is measured in full."""
     rng = np.random.default_rng(10)
     X, Q = rng.normal(size=(5000, 20)), rng.normal(size=(50, 20))
     rows = _core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)

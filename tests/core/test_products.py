@@ -51,7 +51,7 @@ class Sample:
 
 
 def assert_near(result, exact, size, terms, eps=EPS):
-    """The error bound of a sum of so many terms whose absolute values add up to `size`."""
+    """The error bound of a sum of `terms` terms whose absolute values add up to `size`."""
     assert result.shape == exact.shape
     assert np.all(np.abs(result - exact) <= (terms + 8) * eps * size)
 
@@ -64,7 +64,7 @@ def test_products_with_vectors_are_right(rng, form, dtype, centred, outputs):
     for n, d in SHAPES:
         sample = Sample(rng, (n, d), form, dtype, centred)
         w, r = rng.standard_normal((d, *outputs)), rng.standard_normal((n, *outputs))
-        # Of many outputs some are looked at: extended precision is slow.
+        # Of many outputs some are checked: extended precision is slow.
         seen = (..., rng.permutation(outputs[0])[:6]) if outputs else ()
         for vector_dtype in (np.float64, dtype):
             w, r = w.astype(vector_dtype), r.astype(vector_dtype)

@@ -28,7 +28,7 @@ class Quadratic:
             self.diagonal, self.factor = weight * p, np.sqrt(weight) * p
         gradient = rng.normal(size=(n, outputs))
         if with_factor:
-            # Where there is no curvature there must be no slope, else nothing is bounded.
+            # Without curvature there must be no slope, or nothing is bounded.
             gradient = weight * (gradient - gradient.mean(axis=1, keepdims=True))
         self.dense = (X.toarray() if sp.issparse(X) else X).astype(float)
         self.dense = self.dense if center is None else self.dense - center

@@ -1,4 +1,4 @@
-"""The best stump of coded columns, against all of them tried one by one."""
+"""The best stump of coded columns, against all of them tried in turn."""
 
 from itertools import combinations
 

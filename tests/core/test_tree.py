@@ -151,7 +151,7 @@ def test_the_first_split_is_the_best_of_all(rng, criterion, weighted):
         X = rng.integers(0, 5, (n, 3)).astype(float)
         X[rng.random((n, 3)) < 0.15] = np.nan
         y = rng.integers(0, 3, n)
-        y[0] = 1  # nobody's deviance is told from a mean of 0
+        y[0] = 1  # no deviance is distinguishable from a mean of 0
         s = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
         targets = Targets(y[:, None], [3] if criterion in OF_CLASSES else None)
         tree = grow(Columns.read(X), targets, Options(criterion, max_depth=1), s, np.ones(n))
@@ -209,7 +209,7 @@ def test_the_gain_ratio_is_compared_among_columns_of_average_gain(rng):
         compared = np.where(gains >= gains.mean(), ratios, -np.inf)
         options = Options("gain_ratio", max_depth=1)
         tree = grow(Columns.read(X), Targets(y[:, None], [2]), options)
-        # Of columns that are equally good any may be asked.
+        # Of columns that are equally good any may be chosen.
         assert compared[tree.feature[0]] == pytest.approx(compared.max(), rel=1e-9)
 
 

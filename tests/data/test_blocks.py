@@ -59,7 +59,7 @@ def test_remarks_below_a_table_are_left_out_wherever_it_is_cut(text):
     body = "".join(f"{k},{k % 7},z\n" for k in range(40))
     data = f"a,b,c\n{body}\nSource: the bureau\n{text}# the end\n".encode()
     whole, _, _ = read_delimited(data, "table")
-    # Rows that look alike are not told from remarks, and stay.
+    # Rows that look alike cannot be told from remarks, and stay.
     assert whole.height == 40 + (text != "") * 3
     for cut in range(len(data) - 120, len(data)):
         assert in_blocks(data, [100, cut]) == (whole.rows(), whole.columns), data[:cut]

@@ -1,4 +1,4 @@
-"""Encodings: letters of a text as somebody in another country has saved it."""
+"""Encodings: texts saved in another country's encoding."""
 
 import io
 
@@ -73,7 +73,7 @@ def test_a_wrong_letter_in_utf_8_does_not_change_the_others():
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "shift_jis", "cp1251", "latin-1"])
 def test_blocks_are_the_whole(encoding):
-    """A letter may be cut in two by the end of a block, and stand late in the text."""
+    """A character may be cut in two by the end of a block, and come late in the text."""
     letters = {"shift_jis": "東京", "cp1251": "Москва"}.get(encoding, "Köln")
     text = "a,b\n" + "1,2\n" * 50 + f"{letters},3\n" * 50
     blocks = list(utf8_blocks(io.BytesIO(text.encode(encoding)), 101))
@@ -86,7 +86,7 @@ def test_zeros_at_the_end_are_no_utf_16():
 
 
 def test_one_wrong_byte_far_down_spoils_no_other_letters():
-    """Above it only ASCII is seen at first, or letters of UTF-8 in other blocks."""
+    """Above it only ASCII is seen at first, or UTF-8 characters in other blocks."""
     plain, letters = b"a plain line\n" * 25_000, "Zürich, Köln, Orléans\n".encode() * 20
     text = plain + letters + b"x\xffy\n" + letters
     whole, name = as_utf8(text)

@@ -150,7 +150,7 @@ def test_latin_letters_are_found_and_said():
 
 def test_quotes_and_newlines_inside_fields():
     assert rows(b'a,b\n"x, ""y""\nz",1\nw,2\n') == [('x, "y"\nz', 1), ("w", 2)]
-    # Inches are no quotes, and a quote that never closes is a letter.
+    # Inches are not quotes, and a quote that never closes is an ordinary character.
     assert rows(b'a,b\n5" pipe,2\n6" tube,3\n') == [('5" pipe', 2), ('6" tube', 3)]
     assert rows(b'a,b\n"open,2\n3x,4\n') == [('"open', 2), ("3x", 4)]
     assert rows(b'a,b\n"x"y,2\n"z",3\n') == [("xy", 2), ("z", 3)]

@@ -1,4 +1,4 @@
-"""Records: where they are, whatever quotes stand in them, as Python's own reader finds them."""
+"""Records: where they are, whatever quotes they contain, as Python's own reader finds them."""
 
 import numpy as np
 import polars as pl

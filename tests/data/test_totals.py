@@ -1,4 +1,4 @@
-"""Totals: a last row that sums up the others is no row of the table."""
+"""Totals: a last row that sums up the others is not a row of the table."""
 
 import polars as pl
 import pytest

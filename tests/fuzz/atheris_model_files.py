@@ -55,7 +55,7 @@ def stop_at_forbidden(event, _):
 
 
 def gather(corpus):
-    """Put valid files into a folder; return tables to ask models about, one of each width."""
+    """Put valid files into a folder; return tables to predict, one of each width."""
     tables = [rows for _, rows in save_all(corpus).values()]
     for path in OLD_FILES:
         shutil.copy(path, corpus)

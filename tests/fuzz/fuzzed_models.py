@@ -1,4 +1,4 @@
-"""Small models of every part, and what is asked of one that was loaded from any file."""
+"""Small models of every part, and how one that was loaded from any file is used."""
 
 import contextlib
 import itertools
@@ -80,7 +80,7 @@ ANSWERS = (
 
 
 def save_all(folder):
-    """The files of all models, and the rows that each is asked about."""
+    """The files of all models, and the rows that each predicts."""
     saved = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -91,7 +91,7 @@ def save_all(folder):
 
 
 def use(path, *tables):
-    """Load a file and ask the model about tables; True if there was one.
+    """Load a file and predict tables with the model; True if there was one.
 
     Only errors of Python may come out.
     """

@@ -79,7 +79,7 @@ def _with(array, place, value):
 
 
 def of_plain(value):
-    """What may stand in place of a number, a truth value, a text or nothing."""
+    """What may replace a number, a boolean, a text or nothing."""
     others = [None, -1, 10**9, 0, "x", {"float": "nan"}, {"float": "inf"}, True, {"list": []}]
     if isinstance(value, int | float) and not isinstance(value, bool):
         others += [value + 1, -value]
@@ -126,7 +126,7 @@ def changes(manifest, arrays, rng, count):
 
 
 def _others(key, parent, entry, arrays):
-    """What may stand in place of an entry: (what it is, the other entry, arrays)."""
+    """What may replace an entry: (what it is, the other entry, arrays)."""
     if key in ("class", "tensor", "order", "dtype", "kind", "is_array"):
         return
     if key in ("array", "texts") and isinstance(entry, dict):

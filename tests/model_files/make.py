@@ -101,7 +101,7 @@ def rows_of(kept):
 
 
 def answers(model, rows):
-    """What a model says of rows, as JSON has it."""
+    """A model's answers for rows, as in JSON."""
     found = {name: getattr(model, name)(rows) for name in ANSWERS if hasattr(model, name)}
     return {name: np.asarray(said).tolist() for name, said in found.items()}
 

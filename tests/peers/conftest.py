@@ -104,7 +104,7 @@ def some_of(items: list[pytest.Function]) -> Iterator[pytest.Function]:
 
 
 def _values(item: pytest.Function) -> list[tuple[str, int]]:
-    """The values of its parameters, told apart by which object they are: some have no hash."""
+    """The values of its parameters, distinguished by identity: some have no hash."""
     return [(name, id(value)) for name, value in item.callspec.params.items()]
 
 

@@ -2,7 +2,7 @@
 
 The files ship in scikit-learn's wheel and are not changed. A copy of each module is executed while
 the public names point to our classes, so that imports and parametrisations alike pick them up.
-`Concern` then tells which tests use a swapped class.
+`Concern` then finds which tests use a swapped class.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ CLASSES = {
 def swapped(name: str, ours: dict[str, type]) -> types.ModuleType:
     """A copy of the test module `name` in which the classes are `ours`."""
     spec = find_spec(name)
-    # Executed first as it is: whatever it imports in turn must not catch our classes. By the plain
-    # loader, which knows of compiled files, since nobody will read the asserts of this one.
+    # Executed first unchanged: whatever it imports in turn must not catch our classes. By the plain
+    # loader, which knows compiled files, since the asserts of this one are not needed.
     SourceFileLoader(name, spec.origin).exec_module(module_from_spec(spec))
     copy = module_from_spec(spec)
     with _public_names(ours):

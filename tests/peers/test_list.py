@@ -20,7 +20,7 @@ def concerned(pytestconfig) -> list[str]:
     collected = pytestconfig.stash[CONCERNED]
     if len(collected) == len(MODULES):
         return [test for tests in collected.values() for test in tests]
-    # The list alone is run, and nobody has collected the rest.
+    # The list alone is run, without collecting the rest.
     command = [
         sys.executable,
         "-m",
@@ -62,7 +62,7 @@ def test_every_exception_has_a_reason_of_one_line():
 
 @dataclass(eq=False)
 class Variant:
-    """What is asked of a collected test."""
+    """What is required of a collected test."""
 
     originalname: str
     callspec: SimpleNamespace

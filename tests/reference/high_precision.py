@@ -454,7 +454,7 @@ def minimise(case: Case) -> Minimum:
             theta[place.ravel()] = -programme.slopes(x, multipliers)
             shape = (len(case.weights),) if case.outputs is None else (len(case.weights), case.K)
             found.append(Minimum(value, w, b, theta.reshape(shape), gap))
-    # The second is the more accurate one, but for a failure; the smaller value is the truer.
+    # The second is more accurate, unless it fails; the smaller value is the better one.
     return replace(found[-1], value=min(minimum.value for minimum in found))
 
 

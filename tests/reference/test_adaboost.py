@@ -19,7 +19,7 @@ from gapless.models.adaboost.margins import Margins, bound_of
 
 
 def make_data(n=300, d=5, classes=2, seed=0):
-    """Columns of different size, and classes that no single one of them tells."""
+    """Columns of different size, and classes that no single one of them determines."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * np.geomspace(0.1, 10, d)
     score = (X / np.geomspace(0.1, 10, d)) ** 2 @ rng.normal(size=d) + rng.normal(size=n)

@@ -39,7 +39,7 @@ def make_table(n=120, seed=0):
 
 
 def by_name():
-    """A pipeline that asks for its columns by name."""
+    """A pipeline that selects its columns by name."""
     columns = make_column_transformer(
         (OneHotEncoder(), ["kind", "word"]), (StandardScaler(), ["size"])
     )

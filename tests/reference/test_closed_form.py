@@ -261,7 +261,7 @@ def test_time_limit_ends_a_long_factorisation():
     with time_limit(0.05):
         solution = solve(problem, "svd")
     assert solution.status == "time_limit"
-    # By the clock of the process, which stands still while others have the processor.
+    # By the clock of the process, which stops while others have the processor.
     assert time.process_time() - began < 2
 
 

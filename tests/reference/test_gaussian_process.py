@@ -101,7 +101,7 @@ def test_certify_looks_at_what_predicts(data, name):
     model = GaussianProcessRegressor(OURS).fit(X, y)
     assert gapless.certify(model, X, y).kind == model.certificate_.kind == "stationary"
     if name == "kernel_":
-        # The mean of another kernel, exact for that one, whose likelihood is no maximum.
+        # The mean of another kernel, exact for that one, whose likelihood is not a maximum.
         other = GaussianProcessRegressor(1.0 * Gaussian(5.0) + White(1e-3), optimizer=None)
         model.kernel_, model.alpha_ = other.fit(X, y).kernel_, other.alpha_
     else:

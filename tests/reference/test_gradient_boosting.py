@@ -349,7 +349,7 @@ def test_a_scorer_is_given_the_rows_of_the_caller(early_stopping):
     model = gapless.HistGradientBoostingRegressor(
         max_iter=5, early_stopping=early_stopping, scoring=scorer, random_state=0
     ).fit(X, y)
-    # Without early stopping nobody needs the score, in scikit-learn neither.
+    # Without early stopping the score is not needed, nor in scikit-learn.
     assert len(seen) == (12 if early_stopping else 0)
     assert sum(seen[:2]) == (300 if early_stopping else 0)
     if early_stopping:

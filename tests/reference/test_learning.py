@@ -209,7 +209,7 @@ def test_values_that_there_is_no_time_for_are_named(rng):
 
 
 def test_the_best_of_many_is_corrected(rng):
-    """All values are the same model but for its noise: the best is no better than the others."""
+    """All values are the same model except for its noise: the best is no better than the others."""
     X, y = numbers(rng, 60, noise=20.0)
     curve = validation_curve(gapless.RandomForestRegressor(5), X, y, "random_state", range(12))
     assert curve.expected < curve.unseen[curve.best]

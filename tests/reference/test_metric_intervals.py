@@ -16,7 +16,7 @@ LEVEL = 0.95
 
 
 def coverage(draw, truth, repeats=120):
-    """How often the interval of a score that is drawn anew holds the truth."""
+    """How often the interval of a freshly drawn score contains the truth."""
     found = [draw() for _ in range(repeats)]
     return np.mean([score.low <= truth <= score.high for score in found])
 
@@ -46,7 +46,7 @@ def test_exact_intervals_are_the_tails_of_the_binomial():
     assert binom.cdf(7, 20, high) == pytest.approx(0.05)
 
 
-# The shares of true class and prediction, in a problem of three classes of which one is rare.
+# The shares of true class and prediction, in a problem of three classes, one of them rare.
 PRIORS = np.array([0.6, 0.3, 0.1])
 JOINT = PRIORS[:, None] * [[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.2, 0.2, 0.6]]
 HITS = np.diag(JOINT)

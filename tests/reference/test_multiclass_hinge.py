@@ -153,7 +153,7 @@ def test_parameters_are_chosen_by_folds(name):
 
 @every_hinge
 def test_one_step_through_rows_and_newton_agree_on_digits(name):
-    """Rows one by one on the kernel matrix, and Newton's method on its factor."""
+    """Row by row on the kernel matrix, and Newton's method on its factor."""
     X, y = sklearn.datasets.load_digits(n_class=5, return_X_y=True)
     X, y = X[:150] / 16, y[:150]
     model = SVC(multi_class=name, gamma=0.3, tol=1e-6).fit(X, y)

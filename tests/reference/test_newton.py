@@ -217,7 +217,7 @@ def test_wide_data_gives_the_solution_in_the_row_space(loss):
 
 
 def test_undetermined_coefficients_have_least_norm():
-    """One-hot columns beside a bias: the shift between them is undetermined without a penalty."""
+    """One-hot columns and a bias: the shift between them is undetermined without a penalty."""
     rng = np.random.default_rng(10)
     group = rng.integers(0, 4, 300)
     X = np.column_stack([np.eye(4)[group], rng.standard_normal((300, 2))])
@@ -447,7 +447,7 @@ def test_wide_rows_have_the_solution_of_all_columns(loss, spread, rng):
     assert found.status == "optimal" and found.gap <= 1e-10 * problem.scale
     w, b = found.parameters.w, found.parameters.b
     assert found.primal == pytest.approx(problem.primal(w, b), rel=1e-10)
-    # What the certificate will say of the solution itself, with all columns.
+    # The certificate of the solution itself, with all columns.
     bound = problem.bound(found.parameters.theta)
     assert problem.primal(w, b) - bound.dual <= 1e-9 * problem.scale
     # The penalty leaves nothing outside the rows.

@@ -168,7 +168,7 @@ def by_predictions(model, X, column, **options):
 
 
 def some_table(kind, rng):
-    """Numbers with gaps and categories: of the three kinds of questions that trees ask."""
+    """Numbers with gaps and categories: all three kinds of splits."""
     X = rng.normal(size=(80, 4)).round(1)
     X[rng.random(X.shape) < 0.1] = np.nan
     if kind == "numbers":

@@ -1,4 +1,4 @@
-"""Shuffles that are predicted together give what they give one by one, in fewer calls."""
+"""Shuffles predicted together give the same as single ones, in fewer calls."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from gapless.evaluation import permutation, permutation_importance
 
 
 class Counted(LinearDiscriminantAnalysis):
-    """Counts how often it is asked."""
+    """Counts how often it is called."""
 
     def predict(self, X):
         self.calls_ = getattr(self, "calls_", 0) + 1

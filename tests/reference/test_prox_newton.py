@@ -177,7 +177,7 @@ def test_a_gram_matrix_that_grows_is_the_one_of_all_its_columns(rng, fit_bias, i
 def test_the_polish_of_few_coefficients_settles_them_whatever_the_tolerance(
     penalty, rng, monkeypatch
 ):
-    # A factor of the Hessian does it: no product is asked of conjugate gradients.
+    # A factor of the Hessian does it: conjugate gradients compute no product.
     monkeypatch.setattr("gapless.solvers.polish._joint_step", None)
     X = rng.normal(size=(150, 6)) + 3.0
     y = np.argmax(X[:, :3] + rng.gumbel(size=(150, 3)), axis=1)

@@ -130,8 +130,8 @@ def test_the_sigmoid_is_the_likeliest(rng):
     y = (rng.random(4000) < expit(2 * scores - 0.5)).astype(float)
     found = Sigmoid.fit(scores, y, np.ones(4000))
     assert (found.slope, found.shift) == pytest.approx((2, -0.5), abs=0.2)
-    # Of classes that are told apart without an error it is finite, and scores against the class
-    # say nothing.
+    # For perfectly separated classes it is finite, and scores against the class carry no
+    # information.
     sure = Sigmoid.fit(np.array([-1.0, 1.0] * 5), np.array([0.0, 1.0] * 5), np.ones(10))
     assert 0 < sure.slope < 10
     wrong = Sigmoid.fit(-scores, y, np.ones(4000))

@@ -167,7 +167,7 @@ def test_a_ridge_path_chooses_as_scikit_learn_does():
 
 
 def microarray(n=40, d=600, classes=2, seed=0):
-    """Few rows, many features, of which a few differ between the classes."""
+    """Few rows and many features, a few of which differ between the classes."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
     X = rng.normal(size=(n, d))

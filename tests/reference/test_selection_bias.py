@@ -351,7 +351,7 @@ def test_one_configuration_owes_nothing_to_a_choice(monkeypatch, rng):
 
 
 def _choice_of_coins(*, is_whole):
-    """The best of 50 coins by 100 tosses, after two that were looked at before, and an estimate."""
+    """The best of 50 coins by 100 tosses, after two that were tried before, and an estimate."""
     tosses = np.random.default_rng(0).integers(0, 2, (100, 50)).astype(float)
     best = int(tosses.mean(axis=0).argmax())
     numbers = np.arange(52.0)

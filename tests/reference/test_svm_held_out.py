@@ -1,4 +1,4 @@
-"""What support vector machines say of unseen rows: against fits without each row."""
+"""Predictions of support vector machines for unseen rows: against fits without each row."""
 
 import numpy as np
 import pytest

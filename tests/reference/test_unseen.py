@@ -438,7 +438,7 @@ def test_digits():
 
 
 def test_many_classes_of_wide_large_data_are_held_out(monkeypatch):
-    """One dense system per class in so many rows would take longer than the fits."""
+    """One dense system per class with this many rows would take longer than the fits."""
     monkeypatch.setattr("gapless.unseen.held_out.LARGE_SAMPLE", 50)
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3

@@ -9,8 +9,8 @@ from gapless.kernels import Constant, Linear
 from gapless.unseen.lack_of_fit import by_same_x
 
 OPPOSITE = {OVER: UNDER, UNDER: OVER}
-# The part of the cases that may be missed. The suite looks at one seed of each;
-# `python tests/reference/verdict_cases.py` counts over ten.
+# The part of the cases that may be missed. The suite checks one seed of each; `python
+# tests/reference/verdict_cases.py` counts over ten.
 MISSED = 0.05
 
 
@@ -55,7 +55,7 @@ def bits(seed, n=1000, noise=0.03):
 
 def test_a_model_that_lacks_fit_is_not_over_fitted_where_no_x_can_be_left_out():
     # Without one of eight combinations the other seven are against it, so that a tree that can
-    # tell nothing scores far below a guess.
+    # learn nothing scores far below a guess.
     X, y = bits(1000)
     found = gapless.DecisionTreeClassifier(max_depth=2).fit(X, y).generalization_
     assert found.unseen < 0.4 and found.kind == UNDER

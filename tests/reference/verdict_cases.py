@@ -1,8 +1,8 @@
-"""Constructed data whose truth is clear: what anybody who knew it would say of a model.
+"""Constructed data whose truth is clear: what anyone who knew it would say about a model.
 
-Each case draws data from a seed and fits a model that has far too much freedom, far too little, or
-about as much as the truth asks for. `python tests/reference/verdict_cases.py` counts how often
-`generalization_` says so, over ten seeds of each; the suite looks at one.
+Each case draws data from a seed and fits a model with far too much freedom, far too little, or
+about as much as the truth needs. `python tests/reference/verdict_cases.py` counts how often
+`generalization_` agrees, over ten seeds of each; the suite checks one.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ CODE = "import gapless\nprint('the same model')\n"
 
 
 def made_choice(table, target, model, kind="numbers", *, metric="auto", seed=0, **columns_of):
-    """The choice of one model, with a null model and one that was skipped beside it."""
+    """The choice of one model, with a null model and a skipped one next to it."""
     columns = describe_columns(table, target, **columns_of)
     wanted = read_target(table, target)
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from gapless.choosing.report import to_html
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTHS = (320, 390, 1280)
-# The page itself allows no script; the one that measures stands around it.
+# The page itself allows no script; the measuring one is around it.
 MEASURE = """
 <script>
 window.onload = () => {

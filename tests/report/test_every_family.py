@@ -55,7 +55,7 @@ def families_of(case):
 
 
 def made(case, n=60):
-    """A table in which the second column, or the words, tell nearly all."""
+    """A table in which the second column, or the words, determine nearly everything."""
     rng = np.random.default_rng(3)
     x, city = rng.normal(size=n), rng.choice(["Bern", "Oslo"], n)
     place = np.argsort(np.argsort(x + 0.1 * rng.normal(size=n)))
@@ -77,7 +77,7 @@ EVERY = [
 ]
 
 
-# A page is made of what the target, the family and the metric are, each pair of which occurs.
+# A page depends on the target, the family and the metric, each pair of which occurs.
 SOME = set(
     covering(
         {

@@ -158,7 +158,7 @@ def test_curves_that_end_early_or_leave_nothing_to_gain_say_so(ridge):
     ],
 )
 def test_advice_is_right_where_the_truth_is_known(signal, rows, models, says):
-    # A bend that a line cannot follow, a surface of which few rows are known, and noise.
+    # A curve that a line cannot follow, a surface with few known rows, and noise.
     rng = np.random.default_rng(1)
     x = rng.uniform(-2, 2, size=(rows, 2))
     y = signal(x) + 0.3 * rng.normal(size=rows)
@@ -173,7 +173,7 @@ def test_dear_curves_are_made_of_fewer_rows_and_folds_and_say_so(ridge):
     left_out = {}
     found = learning_of(replace(choice, candidates=dear), table, 20.0, left_out)
     assert left_out == {} and len(found.sizes) == 4 and found.sizes[-1] < 100
-    # Two folds leave half of the rows; the comparison, of which it speaks, had four fifths of 332.
+    # Two folds leave half of the rows; the comparison it mentions had four fifths of 332.
     assert f"the curve ends at {found.sizes[-1]:.0f} of about 266 rows" in found.note
 
 

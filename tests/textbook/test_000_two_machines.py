@@ -59,7 +59,7 @@ def test_few_rows_make_the_svm_and_all_make_logistic_regression(data, svm, logis
 
 
 def test_outputs_of_logistic_regression_are_log_odds(data, logistic):
-    """Those of an SVM are no probabilities: at the support vectors of the margin they are ±1."""
+    """Those of an SVM are not probabilities: at the support vectors of the margin they are ±1."""
     X, y = data[0][TRAIN], data[1][TRAIN]
     p, z = logistic.predict_proba(X)[:, 1], logistic.decision_function(X)
     np.testing.assert_allclose(np.log(p) - np.log1p(-p), z, rtol=1e-6, atol=1e-9)

@@ -100,7 +100,7 @@ def test_c45_with_a_missing_outlook():
         "|   humidity ≤ 75: yes (2)",
         "|   humidity > 75: no (3.38462, error 0.114)",
     ]
-    # A day of which the outlook is not known is a mixture (section 3.3): sunny, 70, 75, calm.
+    # A day with an unknown outlook is a mixture (section 3.3): sunny, 70, 75, calm.
     proba = model.predict_proba(pd.DataFrame([["sunny", 70.0, np.nan, "weak"]], columns=NAMES))
     play = (2.0 / 5.4) * 1.0 + (3.4 / 5.4) * (0.4 / 3.4)
     assert proba[0, 1] == pytest.approx(play, abs=5e-3)
