@@ -256,6 +256,13 @@ def test_built_in_sets_are_as_listed(entry):
     assert table.frame.null_count().sum_horizontal()[0] == 0
 
 
+def test_a_folder_does_not_hide_the_built_in_set_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "iris").mkdir()
+    assert read_table("iris").frame.shape == load_builtin("iris").frame.shape
+    assert sum(map(len, read_batches("iris", {}))) == 150
+
+
 def test_unknown_built_in_set():
     with pytest.raises(TableError, match="choose from breast_cancer"):
         load_builtin("nothing")

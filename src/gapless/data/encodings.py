@@ -3,8 +3,9 @@
 UTF-8 and UTF-16 show in their bytes. All others were mostly saved by a spreadsheet in the encoding
 of its country. Each one that can read the bytes makes words of other letters; the one whose words
 look most like words is taken, and of several the one that charset-normalizer finds least messy.
-By itself that package is made for prose, and takes words of Western Europe in a table for Czech or
-Korean: of 88 short tables in 22 encodings it reads 49 rightly, and this way reads 87.
+By itself that package is made for prose, and takes Western European words in a table for Czech or
+Korean. Of 44 short tables in 22 encodings, written after the rules and before two of them were
+changed, it reads 22 correctly, and this way read 41 at first.
 """
 
 from __future__ import annotations

@@ -225,7 +225,9 @@ def _json_batches(opened: Opened, options: ReadingOptions) -> Iterator[pl.DataFr
 
 def _is_builtin(source: Source) -> bool:
     """Whether the source names a built-in table; a file of that name comes first."""
-    return isinstance(source, str) and source in BUILTIN and not Path(source).exists()
+    if not isinstance(source, str) or source not in BUILTIN:
+        return False
+    return not Path(source).exists() or Path(source).is_dir()
 
 
 def _check_exists(source: Source) -> None:
