@@ -187,7 +187,7 @@ class OnlyRefittable(Refittable):
 
     @property
     def is_large(self) -> bool:
-        """Whether another fit takes a good part of a second."""
+        """Whether another fit takes most of a second."""
         return len(self.y) > LARGE_ROWS
 
     def held_out(self, groups: Array | None) -> Array:

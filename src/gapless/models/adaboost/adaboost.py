@@ -208,9 +208,9 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
         return Margins(y, rows.weights, len(_classes_of(data)))
 
     def _stumps(self, data: EnsembleData, rows: Population) -> Stumps | None:
-        """All stumps on the rows, where the learner is a plain stump and the best can be found.
+        """All stumps on the rows, if the learner is a plain stump and the best can be found.
 
-        Of more than two classes the best subset of the levels of a category cannot.
+        With more than two classes the best subset of the levels of a category cannot.
         """
         classes = len(_classes_of(data))
         if classes < 2 or not is_plain_stump(self._learner()):
@@ -223,7 +223,7 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
     def _weak_learner(
         self, data: EnsembleData, rows: Population, stumps: Stumps | None
     ) -> Callable:
-        """What finds the learner of a round."""
+        """The function that finds the learner of a round."""
         classes, random_state = _classes_of(data), check_random_state(self.random_state)
         if stumps is not None:
             names = data.feature_names if stumps.columns.is_category.any() else None
@@ -261,7 +261,7 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
     # ---- the certificate -------------------------------------------------------------------------
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate, computed again from the data of the fit and the stored learners."""
+        """The certificate, recomputed from the data of the fit and the stored learners."""
         check_is_fitted(self)
         data = self._read(X, y, sample_weight, reset=False)
         self._check_same_data(data)
@@ -291,7 +291,7 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
     # ---- what the vote predicts ------------------------------------------------------------------
 
     def _mean_of_members(self, X: Any) -> Array:
-        """The share of the votes for each class, (n, K)."""
+        """The share of votes for each class, (n, K)."""
         X, count = self._rows_of(X), len(self.estimators_)
         votes = self.estimator_weights_[:count]
         sums = votes_of_trees(self.estimators_, votes, X, self.classes_)
@@ -313,7 +313,7 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
         return self.classes_.take(np.argmax(z, axis=1), axis=0)
 
     def _decisions(self, z: Array) -> Array:
-        """Scores of the classes from their shares of the votes, as scikit-learn has them."""
+        """Scores of the classes from their shares of the votes, as in scikit-learn."""
         classes = z.shape[1]
         if classes == 1:
             return np.zeros_like(z)
@@ -324,7 +324,7 @@ class AdaBoostClassifier(BoostedClassifier, WeightBoosting):
     def _probabilities(self, z: Array) -> Array:
         """Softmax of the scores (Zhu, Zou, Rosset and Hastie 2009, equation 15).
 
-        They agree with the predictions, and are far from 0 and 1.
+        They agree with the predictions, and stay far from 0 and 1.
         """
         classes = z.shape[1]
         if classes == 1:
@@ -507,16 +507,16 @@ class AdaBoostRegressor(BoostedRegressor, WeightBoosting):
             yield _median(predicted[:, :count], self.estimator_weights_[:count])[:, None]
 
     def _by_learner(self, X: Any) -> Array:
-        """What each learner predicts, (n, learners)."""
+        """The predictions of each learner, (n, learners)."""
         X = self._rows_of(X)
         return np.stack([one.predict(X) for one in self.estimators_], axis=1)
 
     def _formula(self) -> None:
-        """None: rows are drawn by their errors, and no sum of losses falls."""
+        """None: rows are drawn by their errors, and no sum of losses is minimised."""
 
 
 def _fit(learner: Any, X: Any, y: Array, counts: Array) -> Any:
-    """The learner, fitted to rows that were drawn so many times."""
+    """The learner, fitted to rows that were drawn `counts` times."""
     given = np.flatnonzero(counts)
     if has_fit_parameter(learner, "sample_weight"):
         options = {"sample_weight": counts[given].astype(np.float64)}
@@ -527,7 +527,7 @@ def _fit(learner: Any, X: Any, y: Array, counts: Array) -> Any:
 
 
 def _median(predicted: Array, weights: Array) -> Array:
-    """The median of each row (n, members) by the weights of the members."""
+    """The median of each row (n, members), weighted by the members' weights."""
     order = np.argsort(predicted, axis=1, kind="stable")
     below = np.cumsum(weights[order], axis=1)
     middle = np.argmax(below >= 0.5 * below[:, -1:], axis=1)

@@ -25,7 +25,7 @@ from .weak_learners import Stumps
 
 Array = np.ndarray
 
-# The distribution of the margins is kept at so many levels from −1 to 1.
+# Levels from −1 to 1 at which the distribution of the margins is stored.
 LEVELS = 201
 EPS = float(np.finfo(float).eps)
 
@@ -48,7 +48,7 @@ class Margins:
         self.total_weight = float(weights.sum())
         self.shares = weights / self.total_weight
         self.margins = np.zeros(len(y))
-        # Of two classes one number says it all.
+        # With two classes one number is enough.
         self.votes = np.zeros((len(y), classes)) if classes > 2 else None
         self.total_vote = 0.0
         self._exponentials: Array | None = None
@@ -63,7 +63,7 @@ class Margins:
         self._exponentials = None
 
     def distribution(self) -> Array:
-        """dᵢ ∝ sᵢ exp(−mᵢ), which sums to 1: how much each row counts for the next learner.
+        """dᵢ ∝ sᵢ exp(−mᵢ), which sums to 1: the weight of each row for the next learner.
 
         Rows whose weight is lost to rounding keep a trace of it, in proportion to what they had.
         """
@@ -74,7 +74,7 @@ class Margins:
 
     @property
     def log_loss(self) -> float:
-        """log(L/Σs), which does not overflow."""
+        """log(L/Σs), without overflow."""
         return float(np.log(self.shares @ self._relative()) - self.margins.min())
 
     def _relative(self) -> Array:
@@ -94,14 +94,14 @@ class Margins:
         return (own - rivals.max(axis=1)) / self.total_vote
 
     def error(self, normalised: Array) -> float:
-        """The share of rows that are classified wrongly; a tie goes to the first class."""
+        """The share of misclassified rows; a tie goes to the first class."""
         if self.votes is not None:
             return float(self.shares @ (np.argmax(self.votes, axis=1) != self.y))
         return float(self.shares @ ((normalised < 0) | ((normalised == 0) & (self.y == 1))))
 
 
 class TraceKeeper:
-    """Takes note of a vote after each round."""
+    """Records the state of a vote after each round."""
 
     def __init__(self, margins: Margins):
         self.margins = margins
@@ -109,11 +109,11 @@ class TraceKeeper:
         self.shares: list[Array] = []
 
     def note(self, learner_error: float) -> None:
-        """A round has added a learner with this error."""
+        """Record a round that added a learner with this error."""
         normalised = self.margins.normalised()
         loss, error = np.exp(self.margins.log_loss), self.margins.error(normalised)
         self.rows.append((loss, error, learner_error))
-        # The lowest level that a margin does not exceed, but for rounding at the levels.
+        # The lowest level that a margin does not exceed, except for rounding at the levels.
         normalised += 1
         normalised *= 0.5 * (LEVELS - 1)
         normalised -= 1e-9
@@ -125,7 +125,7 @@ class TraceKeeper:
         return len(self.rows)
 
     def cut(self, rounds: int) -> None:
-        """Forget what came after so many rounds."""
+        """Forget everything after the first `rounds` rounds."""
         del self.rows[rounds:], self.shares[rounds:]
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ class TraceKeeper:
         return f"round {len(self.rows)}, exponential loss {loss:.4g}, training error {error:.4g}"
 
     def trace(self) -> MarginTrace:
-        """What was noted."""
+        """The trace recorded."""
         loss, error, learner_error = np.array(self.rows).reshape(-1, 3).T
         shares = np.array(self.shares).reshape(-1, LEVELS)
         levels = np.linspace(-1, 1, LEVELS)
@@ -200,7 +200,7 @@ class MarginTrace:
 
 @dataclass(frozen=True)
 class VoteBound:
-    """A lower bound of log(L/Σs), and the edge γ that it comes from."""
+    """A lower bound on log(L/Σs), and the edge γ behind it."""
 
     log_loss: float
     edge: float
@@ -208,7 +208,7 @@ class VoteBound:
 
 
 def bound_of(stumps: Stumps, margins: Margins, dual: Array | None) -> VoteBound:
-    """The better of the bounds by the last weights and by stored ones, if they fit the rows."""
+    """The better of the bounds by the last weights and by stored ones, if they match the rows."""
     last = _bound(stumps, margins, margins.distribution(), "gradient")
     if dual is None or dual.shape != margins.margins.shape or not _is_distribution(dual):
         return last
@@ -228,10 +228,10 @@ def _bound(stumps: Stumps, margins: Margins, d: Array, method: str) -> VoteBound
 
 
 def certificate_of_stumps(margins: Margins, bound: VoteBound) -> Certificate:
-    """The certificate of a vote of stumps: its loss, and what no vote as heavy gets below."""
+    """The certificate of a vote of stumps: its loss, and a bound for all votes as heavy."""
     scale = margins.total_weight
     loss, least = np.exp(margins.log_loss), np.exp(min(bound.log_loss, margins.log_loss))
-    # A prefix sum of n weights is wrong by at most n roundings; the edge counts total_vote times.
+    # A prefix sum of n weights is off by at most n roundings; the edge counts total_vote times.
     rounding = len(margins.shares) * EPS * (1 + margins.total_vote) * loss
     found = judged(
         scale * loss,

@@ -1,8 +1,7 @@
 """The learners of a vote: the best of all decision stumps, or any classifier that takes weights.
 
-A stump is a tree of one question, a `Tree` like every other. For weights that change every round
-the columns are put in order once; a search is then one pass of prefix sums over each column, in the
-core.
+A stump is a tree of one split, a `Tree` like every other. The weights change every round, so the
+columns are sorted once; a search is then one pass of prefix sums over each column, in the core.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Array = np.ndarray
 
 
 class Question(NamedTuple):
-    """What a stump asks: whether a code is small, or a level among some."""
+    """The split of a stump: a small code, or a level among some."""
 
     column: int
     code: int
@@ -61,7 +60,7 @@ class Stumps:
 
     @classmethod
     def of(cls, columns: Columns, rows: Array, y: Array, classes: int) -> Stumps:
-        """Put the columns in order."""
+        """Sort the columns."""
         search = _core.StumpColumns(len(rows))
         for j in range(len(columns)):
             codes, count = columns.codes_of(j)[rows], int(columns.count[j])
@@ -69,7 +68,7 @@ class Stumps:
         return cls(columns, rows, np.ascontiguousarray(y, dtype=np.int32), classes, search)
 
     def best(self, weights: Array) -> tuple[Tree, Array]:
-        """The stump of the least Gini impurity, and the class that it predicts for each row.
+        """The stump of least Gini impurity, and its predicted class for each row.
 
         The weights sum to 1.
         """
@@ -84,16 +83,16 @@ class Stumps:
         right = np.maximum(all_rows - left, 0.0)
         counts = [len(self.y), count, len(self.y) - count]
         if not self._has_missing(question.column):
-            # Values that are missing in new rows go with the majority, as in every tree.
+            # Missing values in new rows go with the majority, as in every tree.
             question = question._replace(missing_left=2 * count > len(self.y))
         tree = self._tree([all_rows, left, right], counts, question)
         of_left, of_right = np.argmax([left, right], axis=1).astype(np.int32)
         return tree, np.where(goes_left, of_left, of_right)
 
     def largest_accuracy(self, weights: Array) -> float:
-        """The weight of the rows that are right, for the best of all stumps.
+        """The weight of correctly classified rows, for the best of all stumps.
 
-        A stump that says the same on both sides is one of them.
+        A stump that predicts the same on both sides is one of them.
         """
         constant = float(self._of_all(weights).max())
         question = self._best(weights, True, np.zeros(self.classes))
@@ -104,7 +103,7 @@ class Stumps:
         return np.bincount(self.y, weights, self.classes)
 
     def _best(self, weights: Array, by_accuracy: bool, left: Array) -> Question:
-        """The best question; `left` takes the class weights of the rows that go left."""
+        """The best split; `left` receives the class weights of the rows that go left."""
         found = self.search.best(weights, self.y, by_accuracy, left, thread_count(), deadline())
         return Question(*found)
 
@@ -131,7 +130,7 @@ class Stumps:
         )
 
     def _threshold(self, question: Question) -> float:
-        """Half way between two values that are next to each other; NaN for categories."""
+        """Halfway between two neighbouring values; NaN for categories."""
         if self.columns.is_category[question.column]:
             return np.nan
         if question.above < 0:  # all values against the missing ones
@@ -143,7 +142,7 @@ class Stumps:
         return float(middle if middle < high else low)
 
     def _words(self, question: Question) -> Array:
-        """The bits of the levels that go left; levels that no row has go with the missing ones."""
+        """The bits of the levels that go left; levels without rows go with the missing ones."""
         if not self.columns.is_category[question.column]:
             return np.zeros(0, dtype=np.uint32)
         count = int(self.columns.count[question.column])
@@ -158,7 +157,7 @@ class Stumps:
     def _tree(
         self, weights: list[Array], counts: list[int], question: Question | None = None
     ) -> Tree:
-        """A leaf, or a node with two leaves, whose classes have these weights."""
+        """A leaf, or a node with two leaves, with these class weights."""
         of_class, leaf = np.array(weights), np.full(len(weights), -1)
         total = of_class.sum(axis=1)
         shares = of_class / np.where(total > 0, total, 1.0)[:, None]
@@ -214,7 +213,7 @@ class AnyLearner:
     classes: Array
 
     def __call__(self, weights: Array) -> tuple[Any, Array]:
-        """Fit one, and ask it about its own rows."""
+        """Fit one, and predict its own rows."""
         learner = self.make().fit(self.X, self.labels, sample_weight=weights)
         return learner, np.argmax(votes_of(learner, self.X, self.classes), axis=1).astype(np.int32)
 
@@ -254,7 +253,7 @@ class StumpLearner:
 
     @cached_property
     def _shared(self) -> dict[str, Any]:
-        """What a fit learns beside the tree."""
+        """What a fit learns besides the tree."""
         features = len(self.stumps.columns)
         named = {} if self.names is None else {"feature_names_in_": self.names}
         return named | {
@@ -268,7 +267,7 @@ class StumpLearner:
 
 
 def is_plain_stump(learner: Any) -> bool:
-    """Whether a learner is our decision tree of depth 1, with nothing else set but a seed."""
+    """Whether a learner is our decision tree of depth 1 with nothing else set except a seed."""
     if type(learner) is not DecisionTreeClassifier:
         return False
     own, plain = learner.get_params(), DecisionTreeClassifier(max_depth=1).get_params()
@@ -276,7 +275,7 @@ def is_plain_stump(learner: Any) -> bool:
 
 
 def votes_of(learner: Any, X: Any, classes: Array) -> Array:
-    """Which class a learner predicts for each row, (n, K)."""
+    """The class that a learner predicts for each row, one-hot (n, K)."""
     return np.asarray(learner.predict(X))[:, None] == classes
 
 

@@ -1,4 +1,4 @@
-"""What both kinds of AdaBoost share: reading, rounds, limits of time and Ctrl-C, both gaps.
+"""What both kinds of AdaBoost share: reading, rounds, time limits and Ctrl-C, both gaps.
 
 A fit works on the distinct rows in the order of their content, with summed weights, so that neither
 the order of the rows nor how often they repeat changes the model.
@@ -34,7 +34,7 @@ from ..trees import fewer_limits
 Array = np.ndarray
 
 
-# What the docstrings of both classes describe alike.
+# Shared by the docstrings of both classes.
 VOTED = """
 random_state : int, RandomState instance or None
     Seeds the learners, and the draws of rows if there are any.
@@ -55,13 +55,13 @@ X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 y : array-like of shape (n_samples,)
     Targets.
 sample_weight : array-like of shape (n_samples,)
-    Weights ≥ 0. Weight 2 is the row twice, weight 0 is no row.
+    Weights ≥ 0. Weight 2 is the row twice, weight 0 removes it.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round has added: a learner, the weight of its vote, and its error."""
+    """The result of one round: a learner, the weight of its vote, and its error."""
 
     learner: Any
     vote: float
@@ -69,7 +69,7 @@ class Round:
 
 
 class VoteFit(EnsembleFit):
-    """A boosted ensemble, as far as held-out predictions need it: boosting again on some rows."""
+    """A boosted ensemble, as far as held-out predictions need it: how to refit it on some rows."""
 
     has_probabilities = False
 
@@ -91,10 +91,9 @@ class VoteFit(EnsembleFit):
 
 
 class WeightBoosting(Ensemble, BaseEnsemble):
-    """Base of AdaBoost for classes and for numbers.
+    """Base class of AdaBoost for classes and for numbers.
 
-    A subclass has `_default`, the learner where none is given, and `_rounds`, which yields what
-    each round adds.
+    A subclass has `_default`, the default learner, and `_rounds`, which yields the rounds.
     """
 
     _guide = "adaboost"
@@ -121,7 +120,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
     # ---- what a subclass says --------------------------------------------------------------------
 
     def _default(self) -> Any:
-        """The learner where none is given."""
+        """The default learner."""
         raise NotImplementedError
 
     # ---- reading ---------------------------------------------------------------------------------
@@ -136,7 +135,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         return EnsembleData(X, as_numbers(X), outputs, names)
 
     def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
-        """X for the learner, and its feature names: a table where trees are to read it."""
+        """X for the learner, and its feature names: a table if trees will read it."""
         reader = copy.copy(self)
         learner = self._learner()
         if hasattr(learner, "categorical_features"):
@@ -148,13 +147,13 @@ class WeightBoosting(Ensemble, BaseEnsemble):
     # ---- fitting ---------------------------------------------------------------------------------
 
     def _maker(self, random_state: np.random.RandomState) -> Callable[[], Any]:
-        """What makes a new learner, with seeds of its own."""
+        """A function that makes a new learner, with its own seeds."""
         draft = copy.copy(self)
         draft.estimator_ = self._learner()
         return lambda: draft._make_estimator(append=False, random_state=random_state)
 
     def _in_time(self, rounds: Iterator[Round]) -> Iterator[list[Round]]:
-        """Rounds one by one; all but the first within the time limit."""
+        """Yield the rounds; all except the first within the time limit."""
         yield [next(rounds)]
         with time_limit(self.time_limit):
             for one in rounds:
@@ -183,7 +182,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         return learned
 
     def _with_end(self, certificate: Certificate, done: int, ending: Any) -> Certificate:
-        """The certificate, which says so where the rounds ended before their time."""
+        """The certificate, which mentions it if the rounds ended early."""
         if not ending:
             return certificate
         verdict = f"stopped after {done} of {self.n_estimators} rounds; {certificate.verdict}"
@@ -203,7 +202,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
     # ---- unseen data -----------------------------------------------------------------------------
 
     def _unfitted(self) -> Any:
-        """The same, to be fitted to other rows for as many rounds, within no limit of time."""
+        """An unfitted copy for other rows, with as many rounds and without a time limit."""
         twin = clone(self).set_params(time_limit=None)
         if self._is_stopped:
             twin.set_params(n_estimators=len(self.estimators_))
@@ -221,11 +220,11 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         return self._read_X(X, reset=False)[0]
 
     def _raw_predict(self, X: Any) -> Array:
-        """What the members predict together, (n, K), which is all that predictions need."""
+        """The joint prediction of the members, (n, K), from which predictions are made."""
         return self._mean_of_members(X)
 
     def _respond(self, scores: Array) -> Array:
-        """Numbers are predicted as they are."""
+        """Numbers are predicted unchanged."""
         return scores
 
     def staged_score(self, X, y, sample_weight=None):

@@ -1,4 +1,4 @@
-"""What all ensembles of independent members share: both gaps, limits of time, and Ctrl-C."""
+"""What all ensembles of independent members share: both gaps, time limits, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NO_BOUND = (
 
 @dataclass(frozen=True)
 class Members:
-    """How far a fit is, as the line of progress says it."""
+    """The progress of a fit, as shown on the progress line."""
 
     done: int
     wanted: int
@@ -46,10 +46,10 @@ class Members:
 
 
 class Ensemble(Remembering, CallbackSupport):
-    """Base of bagging and forests.
+    """Base class of bagging and forests.
 
-    A subclass has `_read` for the data of a fit, `_mean_of_members` for predictions (n, K) of rows
-    as the caller gives them, and `_out_of_bag` for sums over the members that were not given a row.
+    A subclass has `_read` for the data of a fit, `_mean_of_members` for predictions (n, K) of the
+    caller's rows, and `_out_of_bag` for sums over the members that did not get a row.
     """
 
     _stored: ClassVar[Declaration] = {
@@ -79,11 +79,11 @@ class Ensemble(Remembering, CallbackSupport):
         raise NotImplementedError
 
     def _scores(self, X: Any) -> Array:
-        """The same: what classes and numbers are predicted from."""
+        """The same: classes and numbers are predicted from it."""
         return self._mean_of_members(X)
 
     def _mean_of_rows(self, X: Any) -> Array:
-        """The same of rows as `EnsembleData.X` has them."""
+        """The same for rows in the form of `EnsembleData.X`."""
         reader: Any = copy.copy(self)
         if not is_table(X):
             # The names of the columns were checked when the rows were read.
@@ -91,15 +91,15 @@ class Ensemble(Remembering, CallbackSupport):
         return reader._mean_of_members(X)
 
     def _by_member(self, X: Any) -> Array:
-        """What each member says of such rows, (members, n, K)."""
+        """Each member's predictions for such rows, (members, n, K)."""
         raise NotImplementedError
 
     def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:
-        """Sums of the predictions by members that were not given a row, (n, K), and how many."""
+        """Sums of the predictions by members that did not get a row, (n, K), and their number."""
         raise NotImplementedError
 
     def _tree_parameters(self) -> dict[str, Any]:
-        """The parameters by which its trees are grown."""
+        """The parameters of its trees."""
         return {}
 
     def _with_trees(self, changes: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Ensemble(Remembering, CallbackSupport):
         return changes
 
     def _read_targets(self, y, X, sample_weight, class_weight=None) -> Outputs:
-        """Targets and weights; says so where y is missing, or a column."""
+        """Targets and weights; raises an error if y is missing, or a column."""
         check_given(self, y)
         if sp.issparse(y):
             raise ValueError(
@@ -125,7 +125,7 @@ class Ensemble(Remembering, CallbackSupport):
         return read_outputs(y, X, sample_weight, class_weight, has_classes=is_classifier(self))
 
     def _refuse_several(self, outputs: Outputs) -> None:
-        """Say so where there are several targets, and the model has one."""
+        """Raise an error if there are several targets, since the model has one."""
         if not outputs.is_flat:
             raise ValueError(
                 f"y should be a 1d array, got {outputs.y.shape[1]} columns; {type(self).__name__} "
@@ -141,10 +141,10 @@ class Ensemble(Remembering, CallbackSupport):
         callback: Callable,
         first: Sequence[Any] = (),
     ) -> tuple[list[Any], str]:
-        """Members as they come, in batches, and what ended it: "", "time_limit", "interrupted".
+        """Members in batches as they come, and what ended it: "", "time_limit", "interrupted".
 
-        They come after the first ones. What was grown before Ctrl-C or the limit is kept, if there
-        is any.
+        They follow the first ones. What was grown before Ctrl-C or the limit is kept, if there is
+        any.
         """
         kept = list(first)
         began = time.monotonic()
@@ -172,7 +172,7 @@ class Ensemble(Remembering, CallbackSupport):
             )
 
     def _more_members(self, old: int) -> int:
-        """How many members are to be added to those of an earlier fit."""
+        """How many members to add to those of an earlier fit."""
         new = int(self.n_estimators) - old
         if new < 0:
             raise ValueError(
@@ -187,7 +187,7 @@ class Ensemble(Remembering, CallbackSupport):
         return new
 
     def _end(self, ending: str, grown: int, wanted: int) -> None:
-        """Say what ended a fit early."""
+        """Report what ended a fit early."""
         if ending == "interrupted":
             raise KeyboardInterrupt
         if ending == "time_limit":
@@ -199,7 +199,7 @@ class Ensemble(Remembering, CallbackSupport):
             )
 
     def _first_seeds(self, random_state: np.random.RandomState, old: int, new: int) -> Array:
-        """Seeds of the new members: those that a fit of all at once would have had."""
+        """Seeds of the new members: those that a single fit of all would have had."""
         return random_state.randint(LARGEST_SEED, size=old + new)[old:]
 
     def _certificate(self, grown: int, wanted: int) -> Certificate:
@@ -212,7 +212,7 @@ class Ensemble(Remembering, CallbackSupport):
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _unfitted(self) -> Any:
-        """The same ensemble, to be fitted to other rows within no limit of time."""
+        """An unfitted copy for other rows, without a time limit."""
         twin = clone(self)
         twin.set_params(warm_start=False, oob_score=False, time_limit=None)
         return twin
@@ -227,7 +227,7 @@ class Ensemble(Remembering, CallbackSupport):
         return BagFit(self, data)
 
     def _check_same_data(self, data: EnsembleData) -> None:
-        """Refuse other data than that of the fit."""
+        """Refuse data other than that of the fit."""
         outputs = data.outputs
         population = Population.of(data.numbers, outputs.y, outputs.sample_weight)
         if fingerprint(population, outputs.y) != self._fingerprint:
@@ -254,13 +254,13 @@ class Ensemble(Remembering, CallbackSupport):
         ]
 
     def _counts(self, seeds: Array | None = None) -> Iterator[Array]:
-        """How often each distinct row is in the draw of each member, or of those of some seeds."""
+        """How often each member, or each with one of `seeds`, drew each distinct row."""
         population = self._population
         for seed in self._seeds if seeds is None else seeds:
             yield population.draw(seed, self._max_samples, self.bootstrap)
 
     def _seen(self, place: Array, seeds: Array | None = None) -> Iterator[Array]:
-        """Which rows of the caller each member has seen; `place` numbers their distinct rows."""
+        """Which of the caller's rows each member has seen; `place` numbers their distinct rows."""
         population, seeds = self._population, self._seeds if seeds is None else seeds
         for seed, counts in zip(seeds, self._counts(seeds)):
             yield (place >= 0) & population.is_seen(counts, seed, self.bootstrap)[place]

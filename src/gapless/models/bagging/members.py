@@ -1,4 +1,4 @@
-"""How bagging fits its members: any learner, on rows and columns that are drawn at random."""
+"""How bagging fits its members: any learner, on randomly drawn rows and columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .out_of_bag import EnsembleData
 
 Array = np.ndarray
 
-# What the docstrings of both classes and their methods describe alike.
+# Shared by the docstrings of both classes and their methods.
 BAGGED = """
 n_estimators : int
     The number of members.
@@ -87,15 +87,15 @@ PREPARED = (
 
 
 class Bagging(Ensemble):
-    """What both kinds of bagging share; stands before scikit-learn's class of the same kind.
+    """What both kinds of bagging share; comes before scikit-learn's class of the same kind.
 
-    Drawing, predicting, both gaps, limits of time and Ctrl-C are here; which metadata go where is
+    Drawing, predicting, both gaps, time limits and Ctrl-C are here; metadata routing is
     scikit-learn's.
     """
 
     _guide = "forests"
 
-    # The method whose answers are the mean of the members.
+    # The method whose results are averaged over the members.
     _answer = "predict"
 
     _stored: ClassVar[Declaration] = {
@@ -186,7 +186,7 @@ class Bagging(Ensemble):
         _raise_for_params(fit_params, self, "fit")
         self._check_combinations()
         data = self._read(X, y, sample_weight)
-        # Learned on a copy: a fit that fails leaves the estimator as it was.
+        # Learned on a copy: a failing fit leaves the estimator unchanged.
         draft = copy.copy(self)
         draft._prepare(data)
         old, new = draft._members_to_keep()
@@ -203,7 +203,7 @@ class Bagging(Ensemble):
         return self
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         for member, taken in zip(self.estimators_, self.estimators_features_):
             width = getattr(member, "n_features_in_", len(taken))
             if width != len(taken):
@@ -230,7 +230,7 @@ class Bagging(Ensemble):
         return read_for_learner(self, X, reset=reset, ensure_all_finite=False)
 
     def _hands_on_tables(self, X: Any) -> bool:
-        """Whether learners are given X as a table: a pipeline may ask for columns by name."""
+        """Whether learners get X as a table: a pipeline may select columns by name."""
         if not is_table(X):
             return False
         is_number = (series_of(X, j).kind.startswith(NUMBERS) for j in range(X.shape[1]))
@@ -244,7 +244,7 @@ class Bagging(Ensemble):
             )
 
     def _prepare(self, data: EnsembleData) -> None:
-        """What all members share: the learner, the rows to draw from, and how many are drawn."""
+        """What all members share: the learner, the rows to draw from, and the number of draws."""
         columns = data.X.shape[1]
         size = self.max_features
         chosen = size if isinstance(size, Integral) else int(size * columns)
@@ -263,12 +263,12 @@ class Bagging(Ensemble):
         self.n_features_in_ = columns
 
     def _members_to_keep(self) -> tuple[list[Any], int]:
-        """Members of an earlier fit, and how many are to be added."""
+        """Members of an earlier fit, and how many to add."""
         old = list(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else []
         return old, self._more_members(len(old))
 
     def _check_same(self, data: EnsembleData) -> None:
-        """Refuse to add members to those of other columns or other classes."""
+        """Refuse to add members to those of other columns or classes."""
         classes = data.outputs.classes
         is_same = self.n_features_in_ == data.X.shape[1]
         if not is_same or (classes and not np.array_equal(self.classes_, classes[0])):
@@ -278,7 +278,7 @@ class Bagging(Ensemble):
             )
 
     def _fit_members(self, data: EnsembleData, seeds: Array, routed: dict) -> Iterator[list[Any]]:
-        """Members one by one; by joblib where n_jobs asks for it."""
+        """Yield members; by joblib if n_jobs asks for it."""
         tasks = (delayed(fitted_member)(self, data, seed, routed) for seed in seeds)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", verbose=self.verbose)
         for member in parallel(tasks):
@@ -289,7 +289,7 @@ class Bagging(Ensemble):
         count, size = self.n_features_in_, self._max_features
         if size == count and not self.bootstrap_features:
             return np.arange(count)
-        # Another stream than that of the rows.
+        # A separate stream from that of the rows.
         rng = np.random.default_rng([seed, 1])
         if self.bootstrap_features:
             return rng.integers(0, count, size)
@@ -321,7 +321,7 @@ class Bagging(Ensemble):
 
     @property
     def _ask_member(self) -> Callable:
-        """What a member is asked."""
+        """The function that members are called with."""
         raise NotImplementedError
 
     def _mean_of_members(self, X: Any, **params) -> Array:
@@ -330,7 +330,7 @@ class Bagging(Ensemble):
         return np.asarray(total) / len(self.estimators_)
 
     def _member_outputs(self, X: Any, ask: Callable, caller: str, params: dict) -> Iterator[Any]:
-        """What the members say of rows as the caller gives them, one after the other."""
+        """The members' results for the caller's rows, one after another."""
         _raise_for_params(params, self, caller)
         X = self._read_X(X, reset=False)[0]
         routed = process_routing(self, caller, **params).estimator if params else {}
@@ -348,7 +348,7 @@ class Bagging(Ensemble):
         raise NotImplementedError
 
     def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:
-        """Sums of the predictions by members that were not given a row, and how many they were."""
+        """Sums of the predictions by members that did not get a row, and their number."""
         outputs = data.outputs
         place = Population.of(data.numbers, outputs.y, outputs.sample_weight).place
         sums, used = None, np.zeros(len(place), dtype=int)
@@ -367,7 +367,7 @@ class Bagging(Ensemble):
         return sums, used
 
     def _by_member(self, X: Any) -> Array:
-        """What each member says of rows as learners get them, (members, n, K)."""
+        """Each member's predictions for rows as learners get them, (members, n, K)."""
         pairs = zip(self.estimators_, self.estimators_features_)
         return np.stack(
             [self._ask_member(one, columns_of(X, columns), {}) for one, columns in pairs]
@@ -390,17 +390,17 @@ class Bagging(Ensemble):
         return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", learner)
 
     def _formula(self) -> None:
-        """None: each member minimises for itself."""
+        """None: each member minimises its own objective."""
 
 
 # ---- how one member is fitted to its draw, and what it is asked ----------------------------------
 
 
 class OnlyClass(ClassifierMixin, BaseEstimator):
-    """Predicts the one class that it was shown, for learners that need two."""
+    """Predicts the only class it was shown, for learners that need two."""
 
     def fit(self, X, y):
-        """Note the class of the rows."""
+        """Record the class of the rows."""
         self.classes_ = np.unique(y)
         return self
 
@@ -419,7 +419,7 @@ def fitted_member(ensemble: Any, data: EnsembleData, seed: int, routed: dict) ->
     counts = ensemble._population.draw(seed, ensemble._max_samples, ensemble.bootstrap)
     drawn = np.repeat(ensemble._rows, counts)
     takes_weights = _takes_weights(ensemble.estimator_)
-    # Rows that were not drawn have weight 0, so that learners know of all classes.
+    # Rows not drawn have weight 0, so that learners know all classes.
     rows = ensemble._rows if takes_weights else drawn
     X = _safe_indexing(columns_of(data.X, ensemble._columns(seed)), rows)
     options = _check_method_params(data.X, params=routed, indices=rows)
@@ -432,7 +432,7 @@ def fitted_member(ensemble: Any, data: EnsembleData, seed: int, routed: dict) ->
     except ValueError:
         if is_classifier(ensemble) and np.all(y[drawn] == y[drawn[0]]):
             return OnlyClass().fit(X, y[drawn])
-        # Said with the row of the caller, where that is the reason.
+        # Named by the caller's row, if that is the reason.
         if not is_table(data.X) and data.X.dtype.kind == "f":
             check_values(data.X, "X", data.feature_names)
         raise
@@ -455,7 +455,7 @@ def _takes_weights(learner: Any) -> bool:
 
 
 def columns_of(X: Any, columns: Array) -> Any:
-    """Some columns; of a table those that are drawn twice are there once, under their name."""
+    """Some columns; of a table, those drawn twice appear once, under their name."""
     if np.array_equal(columns, np.arange(X.shape[1])):
         return X
     if is_table(X):
@@ -464,13 +464,13 @@ def columns_of(X: Any, columns: Array) -> Any:
 
 
 def numbers(member: Any, X: Any, routed: Any) -> Array:
-    """What a member predicts, (n, outputs)."""
+    """A member's predictions, (n, outputs)."""
     z = np.asarray(member.predict(X, **routed.get("predict", {})))
     return z.reshape(len(z), -1)
 
 
 def probabilities(member: Any, X: Any, routed: Any, count: int) -> Array:
-    """Probabilities of all classes, (n, count), or votes of a member that has none."""
+    """Probabilities of all classes, (n, count), or the votes of a member without them."""
     z = np.zeros((X.shape[0], count))
     if isinstance(member, OnlyClass):
         z[:, member.classes_] = 1.0
@@ -482,7 +482,7 @@ def probabilities(member: Any, X: Any, routed: Any, count: int) -> Array:
 
 
 def log_probabilities(member: Any, X: Any, routed: Any, count: int) -> Array:
-    """Logarithms of the same; a member's own, which may be finer than those of probabilities."""
+    """Logarithms of the same; a member's own may be finer than those of probabilities."""
     if not hasattr(member, "predict_log_proba"):
         with np.errstate(divide="ignore"):
             return np.log(probabilities(member, X, routed, count))
@@ -492,7 +492,7 @@ def log_probabilities(member: Any, X: Any, routed: Any, count: int) -> Array:
 
 
 def decisions(member: Any, X: Any, routed: Any) -> Array | None:
-    """Decision values of a member; None of one that knows a single class."""
+    """Decision values of a member; None for one that knows a single class."""
     if isinstance(member, OnlyClass):
         return None
     return member.decision_function(X, **routed.get("decision_function", {}))

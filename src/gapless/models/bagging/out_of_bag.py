@@ -1,7 +1,7 @@
-"""What an ensemble scores on unseen rows: each row by the members that were not given it.
+"""The score of an ensemble on unseen rows: each row by the members that did not get it.
 
-The predictions come with the fit; the judging, the standard error and the words are those of every
-other model. Intervals and sets of new rows come from the same members, without another fit.
+The predictions come with the fit; scoring, standard error and wording are those of every other
+model. Intervals and sets for new rows come from the same members, without another fit.
 
 References
 ----------
@@ -38,8 +38,8 @@ from ..trees import fewer_limits, larger_leaves
 
 Array = np.ndarray
 
-# If more rows than this part have the same x as others, a member that was not given one of them
-# has learned it by heart from its equals, and only folds of whole x tell what unseen rows get.
+# If more rows than this part have the same x as others, a member that did not get one of them has
+# learned it from its equals, and only folds of whole x measure unseen rows.
 MOST_REPEATED = 0.1
 
 
@@ -67,13 +67,13 @@ class EnsembleData:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as `EnsembleData.X` has them, tables included, under the names of a `Design`."""
+    """Rows in the form of `EnsembleData.X`, tables included, with the interface of a `Design`."""
 
     X: Any
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     def rows(self, which: Any) -> Rows:
@@ -104,7 +104,7 @@ class EnsembleFit(OnlyRefittable):
 
     @property
     def outputs(self) -> int:
-        """How many predictions a row has."""
+        """The number of predictions per row."""
         return int(self.predictions.shape[1])
 
     @cached_property
@@ -119,7 +119,7 @@ class EnsembleFit(OnlyRefittable):
 
     @cached_property
     def predictions(self) -> Array:
-        """What the ensemble predicts for its own rows, (n, K)."""
+        """The ensemble's predictions for its own rows, (n, K)."""
         return self.model(Rows(self.data.X))
 
     @property
@@ -136,7 +136,7 @@ class EnsembleFit(OnlyRefittable):
         return lambda new: _spread(other._mean_of_rows(new.X), place, self.outputs)
 
     def predict(self, model: Any, rows: Array) -> Array:
-        """What a model predicts for some of the rows, (rows, K)."""
+        """A model's predictions for some of the rows, (rows, K)."""
         return model(Rows(self.data.X).rows(rows))
 
     def _dial(self, changes: ChangeDial) -> Dial:
@@ -152,7 +152,7 @@ class EnsembleFit(OnlyRefittable):
         """An ensemble, fitted to some of the rows."""
         weights = self.data.outputs.sample_weight[rows]
         with warnings.catch_warnings():
-            # Said of the fit itself, if at all.
+            # Reported for the fit itself, if at all.
             warnings.simplefilter("ignore", UserWarning)
             return ensemble.fit(
                 _safe_indexing(self.data.X, rows), self.y[rows], sample_weight=weights
@@ -160,7 +160,7 @@ class EnsembleFit(OnlyRefittable):
 
 
 def _spread(shares: Array, place: Array, classes: int) -> Array:
-    """Shares of all classes, of an ensemble that has seen only some of them."""
+    """Shares of all classes, from an ensemble that has seen only some of them."""
     of_all = np.zeros((len(shares), classes))
     of_all[:, place] = shares
     return of_all
@@ -170,7 +170,7 @@ class BagFit(EnsembleFit):
     """The fit of an ensemble whose members have seen draws of the rows."""
 
     def held_out(self, groups: Array | None) -> Array:
-        """Each row by the members that were not given it, (n, K); NaN where all were."""
+        """Each row by the members that did not get it, (n, K); NaN if all did."""
         if groups is not None:
             raise NotAvailable("the members have seen other rows of each group")
         if not self.ensemble.bootstrap:
@@ -186,7 +186,7 @@ class BagFit(EnsembleFit):
 
     @property
     def is_out_of_bag(self) -> bool:
-        """Whether rows can be judged by members that were not given them."""
+        """Whether rows can be scored by members that did not get them."""
         try:
             self.held_out(None)
         except NotAvailable:
@@ -195,7 +195,7 @@ class BagFit(EnsembleFit):
 
     @property
     def _repeated(self) -> float:
-        """The part of the weight that is in rows whose x is there twice, or with two targets."""
+        """The part of the weight in rows whose x is repeated, or has two targets."""
         counted = np.flatnonzero(self.is_counted)
         of_x = np.bincount(self.units[counted], self.weights[counted])
         _, first = np.unique(self.distinct[counted], return_index=True)
@@ -207,10 +207,10 @@ class BagFit(EnsembleFit):
         return self.ensemble._out_of_bag(self.data)
 
     def without_each(self, rows: Array) -> Any:
-        """Rows by the members that were not given them, and new rows by the same members.
+        """Rows by the members that did not get them, and new rows by the same members.
 
-        NaN for a row that all members were given (jackknife+-after-bootstrap, Kim, Xu and Barber
-        2020, algorithm 2).
+        NaN for a row that all members got (jackknife+-after-bootstrap, Kim, Xu and Barber 2020,
+        algorithm 2).
         """
         held = self.held_out(None)[rows]
         is_free = ~np.stack(list(self.ensemble._seen(self.distinct[rows])))
@@ -227,7 +227,7 @@ class BagFit(EnsembleFit):
         return [self._dial_of_trees(larger_leaves(parameters, rows))]
 
     def richer(self) -> list[Dial]:
-        """Fewer limits of growing."""
+        """Weaker growth limits."""
         parameters, rows = self.ensemble._tree_parameters(), float(self.weights.sum())
         price = parameters.get("ccp_alpha", 0.0)
         return [
@@ -237,7 +237,7 @@ class BagFit(EnsembleFit):
         ]
 
     def _dial_of_trees(self, changes: ChangeDial) -> Dial:
-        """The same, of the trees of the ensemble."""
+        """The same for the trees of the ensemble."""
 
         def of_ensemble(step: int) -> Changes | None:
             found = changes(step)
@@ -253,7 +253,7 @@ def _by_formula(fitted: BagFit, groups: Array | None = None) -> Estimate:
 
 
 def warn_if_unpredicted(used: Array, members: str = "estimators") -> None:
-    """Say that some rows were given to all members."""
+    """Warn that some rows were given to all members."""
     if np.any(used == 0):
         warnings.warn(
             "Some inputs do not have OOB scores. This probably means too few "

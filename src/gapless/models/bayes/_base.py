@@ -86,7 +86,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     # ---- what a subclass says --------------------------------------------------------------------
 
     def _learn(self, data: Training) -> dict[str, Any]:
-        """The attributes of a model of these rows, for all classes that the data name."""
+        """The attributes of a model of these rows, for all classes named in the data."""
         raise NotImplementedError
 
     def _learn_anew(self, data: Training) -> dict[str, Any]:
@@ -94,22 +94,22 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self._learn(data)
 
     def _joint(self, X: Any) -> Array:
-        """log p(x, y) of rows that have been read and all classes, (n, classes), float64."""
+        """log p(x, y) of validated rows and all classes, (n, classes), float64."""
         raise NotImplementedError
 
     def _without_each(self, X: Any, own: Array, data: Training) -> Array:
-        """The same of rows of the training data, each by a model without it.
+        """The same for training rows, each by a model without it.
 
         `own` (n, classes) is the weight with which the row was counted in each class.
         """
         raise NotImplementedError
 
     def _costs(self, learned: dict[str, Any], data: Training) -> tuple[float, float, float, float]:
-        """Of the stored model, given what a fit learns: primal, dual, sizes of terms, scale."""
+        """For the stored model, given what a fit learns: primal, dual, sizes of terms, scale."""
         raise NotImplementedError
 
     def _warn_of_fit(self) -> None:
-        """Say what is wrong with the data of a fit that is done."""
+        """Warn about the data of a finished fit."""
 
     def _is_unknown(self, rows: Array, weights: Array) -> Array:
         """Which classes cannot be learned, given the number and the weight of their rows."""
@@ -188,7 +188,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     # ---- predicting ------------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> Array:
-        """log p(x, y) of rows as the caller gives them, (n, classes), float64."""
+        """log p(x, y) of the caller's rows, (n, classes), float64."""
         check_is_fitted(self)
         rows = self._read_rows(X)
         self._warn_of_unseen(rows)
@@ -239,13 +239,13 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return Design(self._read_rows(X))
 
     def _conformity(self, scores: Array) -> Array:
-        """How well each class fits rows of these scores (n, K): by its probability."""
+        """How well each class fits rows with these scores (n, K): its probability."""
         return np.exp(normalised(scores))
 
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate, computed again from the data of the fit."""
+        """The certificate, recomputed from the data of the fit."""
         data = self._reread(X, y, sample_weight)
         return self._judge(self._learn(data), data)
 
@@ -262,7 +262,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
 
 class NaiveBayesClassifier(BayesClassifier):
-    """Base of those whose scores are joint probabilities themselves, and that learn from parts."""
+    """Base class of those whose scores are joint probabilities, and that learn in parts."""
 
     @described(ROWS)
     def predict_joint_log_proba(self, X):
@@ -300,7 +300,7 @@ class NaiveBayesClassifier(BayesClassifier):
         return read_part(self, X, y, classes, sample_weight)
 
     def _learn_more(self, data: Training) -> dict[str, Any]:
-        """The attributes of a model of all rows so far, and of these."""
+        """The attributes of a model of all rows so far and these."""
         raise NotImplementedError
 
     def _formula(self) -> Formula | None:
@@ -308,7 +308,7 @@ class NaiveBayesClassifier(BayesClassifier):
 
 
 def refuse_sparse(estimator: Any, X: Any) -> None:
-    """Say so where a sparse X cannot be taken."""
+    """Raise an error for a sparse X that cannot be used."""
     if sp.issparse(X) and not estimator.__sklearn_tags__().input_tags.sparse:
         raise TypeError(
             f"Sparse data was passed for X, but {type(estimator).__name__} needs dense data; pass "
@@ -317,7 +317,7 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
 
 
 def read_part(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Training:
-    """X, y and weights of a part of the data, of classes that the first part has announced."""
+    """X, y and weights of a part of the data, with the classes announced in the first part."""
     refuse_sparse(estimator, X)
     known = known_classes(estimator, classes)
     is_first = not hasattr(estimator, "classes_")
@@ -330,7 +330,7 @@ def read_part(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) 
 
 
 def positions(labels: Array, known: Array) -> Array:
-    """The positions of labels among the classes that the first part has announced."""
+    """The positions of labels among the classes announced in the first part."""
     strange = np.setdiff1d(labels, known)
     if len(strange):
         raise ValueError(

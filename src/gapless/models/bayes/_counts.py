@@ -63,7 +63,7 @@ class CountBayes(NaiveBayesClassifier):
     }
     # Whether numbers below 0 are refused.
     _is_positive = False
-    # By what "loo" chooses.
+    # The score by which "loo" chooses.
     _tuned_by = LOG_LOSS
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
@@ -80,7 +80,7 @@ class CountBayes(NaiveBayesClassifier):
         return X
 
     def _count(self, data: Training) -> dict[str, Any]:
-        """What is counted of rows, as attributes; `class_count_` is one of them."""
+        """Counts of rows, as attributes; `class_count_` is one of them."""
         assert data.classes is not None
         K = len(data.classes)
         return {
@@ -155,7 +155,7 @@ class CountBayes(NaiveBayesClassifier):
         )
 
     def _check_alpha(self, d: int | None = None) -> Any:
-        """The pseudo-counts, with a warning where they are raised."""
+        """The pseudo-counts, with a warning if they are raised."""
         if np.min(self._given_alpha) < SMALLEST_ALPHA and not self.force_alpha:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = "
@@ -166,7 +166,7 @@ class CountBayes(NaiveBayesClassifier):
 
     @property
     def _given_alpha(self) -> Any:
-        """The parameter, or what the fit has chosen for it."""
+        """The parameter, or the value the fit has chosen for it."""
         return self.alpha_ if self._tuned() else self.alpha
 
     def _alpha(self, d: int | None = None) -> Any:
@@ -203,7 +203,7 @@ class CountBayes(NaiveBayesClassifier):
         return primal + more, dual + least, abs(dual) + abs(least) + scale, scale
 
     def _feature_costs(self, learned: dict[str, Any]) -> tuple[float, float, float]:
-        """What the stored probabilities of the features cost, the least, and all pseudo-counts."""
+        """The cost of the stored feature probabilities, the least cost, and all pseudo-counts."""
         raise NotImplementedError
 
     def __sklearn_tags__(self):
@@ -221,7 +221,7 @@ class CountBayes(NaiveBayesClassifier):
 
 
 def check_not_negative(X: Any, estimator: Any) -> None:
-    """Refuse counts below 0: say where."""
+    """Refuse counts below 0; say where."""
     entries = X.data if sp.issparse(X) else X
     if entries.size and entries.min() < 0:
         if sp.issparse(X):

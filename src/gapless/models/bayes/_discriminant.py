@@ -34,7 +34,7 @@ generalization_ : Generalization
     What the model will score on unseen rows: by exact leave-one-out, or by folds where a covariance
     is shrunk automatically, estimated, or may have no inverse.
 """
-# Parts by which covariances are shrunk, one step from each other.
+# Parts by which covariances are shrunk, in steps.
 SHRINKAGES = (0.0, 0.03, 0.1, 0.3, 0.6, 0.9)
 # Shrunk covariances are decomposed whole, in the cube of the columns, for each part held out.
 MOST_SHRUNK_COLUMNS = 500
@@ -176,7 +176,7 @@ def _ledoit_wolf(X: Array, weights: Array, S: Array) -> float:
 
 
 def _estimated(X: Array, weights: Array, estimator: Any) -> Array:
-    """By an estimator, which knows no weights: rows are repeated."""
+    """By an estimator without weights: rows are repeated."""
     count = weights / weights.min()
     times = np.round(weights if np.all(weights == np.round(weights)) else count)
     if not np.allclose(times, weights) and not np.all(count == 1):

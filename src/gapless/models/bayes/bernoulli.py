@@ -1,4 +1,4 @@
-"""Naive Bayes for features that are there or not: Bernoulli."""
+"""Naive Bayes for features that are present or absent: Bernoulli."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class BernoulliNB(CountBayes):
         row, of = np.nonzero(own)
         n, w, entries = len(row), own[row, of], Entries.of(X[row])
         finite, impossible = np.empty(n), np.empty(n)
-        # Rows of one class and weight have the same terms where features are not there.
+        # Rows of one class and weight have the same terms for absent features.
         kinds, kind = np.unique(np.stack([of, w]), axis=1, return_inverse=True)
         for k, (c, weight) in enumerate(kinds.T):
             rows, log_no = kind == k, log_positive(left_over(no[int(c)], weight))
@@ -152,7 +152,7 @@ class BernoulliNB(CountBayes):
 
 
 def _raised(counts: dict[str, Any], alpha: Any) -> tuple[Array, Array]:
-    """Pseudo-counts and counts of rows that have a feature, and of all rows, (classes, d)."""
+    """Pseudo-counts and counts of rows with a feature, and of all rows, (classes, d)."""
     yes = counts["feature_count_"] + alpha
     total = counts["class_count_"][:, None] + 2 * np.asarray(alpha)
     return yes, np.broadcast_to(total, yes.shape)

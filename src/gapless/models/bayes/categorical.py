@@ -99,7 +99,7 @@ class CategoricalNB(CountBayes):
     # ---- reading ---------------------------------------------------------------------------------
 
     def _coded(self, X):
-        """Numbers of categories as floats without fractions."""
+        """Category numbers as floats without fractions."""
         check_not_negative(X, self)
         if X.size and X.max() >= MOST:
             row, column = np.argwhere(X >= MOST)[0]
@@ -162,7 +162,7 @@ class CategoricalNB(CountBayes):
         return z
 
     def _warn_of_unseen(self, X: Array) -> None:
-        """Say how many values the fit has not seen."""
+        """Warn about the number of values that the fit has not seen."""
         is_unseen = self.n_categories_ <= X
         if not np.any(is_unseen):
             return
@@ -188,7 +188,7 @@ class CategoricalNB(CountBayes):
             left = left_over(count[of, level[row]], w) + alpha
             total = left_over(count.sum(axis=1)[of], w) + alpha * count.shape[1]
             terms[row, of] = log_ratio(left, total)
-            # Without the last row of the largest category there is none of that number.
+            # Without the last row of the largest category, its number does not exist.
             last = left_over(count.sum(axis=0)[level], own.sum(axis=1)) == 0
             is_gone = last & (level == count.shape[1] - 1) & (level >= fewest)
             z += np.where(is_gone[:, None], 0.0, terms)
@@ -216,5 +216,5 @@ class CategoricalNB(CountBayes):
 
 
 def _log_shares(table: Array) -> Array:
-    """Logarithms of shares; of a class without any rows, −∞."""
+    """Logarithms of shares; −∞ for a class without any rows."""
     return log_ratio(table, table.sum(axis=1, keepdims=True))

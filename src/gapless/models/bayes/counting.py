@@ -1,4 +1,4 @@
-"""Counts and their logarithms: priors of classes, shares, what is left of them without a row."""
+"""Counts and their logarithms: priors of classes, shares, and what remains without a row."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Priors:
 
     @classmethod
     def read(cls, given: Any, classes: int, *, is_fitted: bool, is_smoothed: bool) -> Priors:
-        """The priors that the parameters of an estimator ask for, or an error."""
+        """The priors that an estimator's parameters request, or an error."""
         if given is None:
             uniform = None if is_fitted else np.full(classes, 1.0 / classes)
             return cls(uniform, 1.0 if is_smoothed else 0.0)
@@ -94,7 +94,7 @@ class Priors:
 
     @classmethod
     def counted(cls, given: Any, classes: int, *, is_smoothed: bool) -> Priors:
-        """Those that are counted, smoothed or not, or given ones that sum to 1; or an error."""
+        """Counted priors, smoothed or not, or given ones that sum to 1; or an error."""
         if is_smoothed and given is not None:
             raise ValueError(
                 "smooth_prior=True needs priors counted from the data; leave out priors."
@@ -134,7 +134,7 @@ class Priors:
         return log
 
     def costs(self, count: Array, log_prior: Array) -> tuple[float, float]:
-        """−Σ w log π of stored log priors, and the least that any have; w is what is counted."""
+        """−Σ w log π of stored log priors, and the least of any; w are the counts."""
         target = count.sum() * self.given if self.given is not None else count + self.extra
         return log_costs(target, log_prior, log_ratio(target, target.sum()))
 

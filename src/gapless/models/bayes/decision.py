@@ -38,7 +38,7 @@ ROW_COSTS = """
 costs : array-like of shape (n_samples, K, K) or (n_samples, K)
     Costs of each row, as for `predict`.
 """
-# What the score on unseen data is called.
+# The name of the score on unseen rows.
 SAVED = "−cost"
 
 
@@ -249,7 +249,7 @@ class BayesDecision(Remembering, AroundClassifier):
 
     @cached_property
     def generalization_(self) -> Generalization:
-        """Minus what a decision on unseen rows costs; computed when first asked for.
+        """Minus the cost of a decision on unseen rows; computed on first access.
 
         From the held-out predictions of the classifier, which must be one of gapless. Without costs
         it is the accuracy.
@@ -277,7 +277,7 @@ class BayesDecision(Remembering, AroundClassifier):
         return certify_model(self.estimator_, X, y, sample_weight)
 
     def _standing_in(self, z: Array) -> Any:
-        """A copy that decides about row i, asked for by X = [[i]], from the prediction z[i]."""
+        """A copy that decides about row i, requested by X = [[i]], from the prediction z[i]."""
         twin = copy.copy(self)
         twin.estimator_ = self.estimator_._standing_in(z)
         return twin

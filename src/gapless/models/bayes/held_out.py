@@ -1,8 +1,8 @@
 """Bayes classifiers without some of their rows: exactly, by subtracting a row from the counts.
 
 So the pseudo-counts of naive Bayes are chosen by leave-one-out, at the price of one prediction of
-all rows for each value. Values are decades apart, go on where the scores still rise, and end with
-two beside the best.
+all rows for each value. Values are decades apart, continue while the scores still rise, and end
+with two next to the best.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ...unseen import (
 
 Array = np.ndarray
 
-# What stands for the logarithm of 0 in scores, which must be finite to be judged.
+# Used for the logarithm of 0 in scores, which must be finite to be scored.
 LOWEST = -1e300
 # Entries times classes beyond which only a sample of rows is left out: a few seconds for densities.
 DEAR_WORK = 5e7
@@ -76,7 +76,7 @@ class BayesFit(Refittable):
 
     @property
     def is_large(self) -> bool:
-        """Whether leaving out every row takes a good part of a second."""
+        """Whether leaving out every row takes most of a second."""
         return self.design.n > LARGE_ROWS or self.work > LARGE_WORK
 
     @property
@@ -86,7 +86,7 @@ class BayesFit(Refittable):
 
     @cached_property
     def tested(self) -> Array:
-        """The rows that are left out: all, or those of a sample of many units."""
+        """The rows to leave out: all, or those of a sample of many units."""
         counted = np.flatnonzero(self.is_counted)
         if self.work <= DEAR_WORK:
             return counted
@@ -168,7 +168,7 @@ class BayesFit(Refittable):
         raise NotAvailable("leaving a row out takes refits, so folds are used")
 
     def of(self, estimator: Any) -> BayesFit:
-        """The same rows with another classifier that was fitted to them."""
+        """The same rows with another classifier fitted to them."""
         twin = copy.copy(self)
         twin.estimator = estimator
         return twin
@@ -260,7 +260,7 @@ def choose_alpha(model: Any, data: Any) -> Choice:
 
 
 def _wanted(held: _HeldOut) -> Iterator[float]:
-    """The values to try, one after the other, by what has been seen so far."""
+    """The values to try in turn, given the results so far."""
     yield from FIRST
     while (further := _further(held)) is not None:
         yield further
@@ -285,7 +285,7 @@ class _HeldOut:
         self.model, self.data = model, data
         self.fit = BayesFit(model, data)
         rows = self._known(self._some())
-        # In the order of their content, so that sums have the same bits whatever that of the rows.
+        # In the order of their content, so that sums have the same bits in any order of the rows.
         self.rows = rows[np.argsort(self.fit.units[rows], kind="stable")]
         if not len(self.rows):
             raise ValueError(
@@ -342,7 +342,7 @@ class _HeldOut:
         self.means[alpha], self.errors[alpha] = mean_and_error(by, self.units.weights)
 
     def choice(self) -> Choice:
-        """The best value, and all that was tried."""
+        """The best value, and everything tried."""
         alphas = sorted(self.means, reverse=True)
         by, right = (
             np.column_stack([scores[alpha] for alpha in alphas]) for scores in (self.by, self.right)

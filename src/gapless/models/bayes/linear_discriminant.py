@@ -147,7 +147,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if len(count) == 2:
             learned["coef_"] = learned["coef_"][1:] - learned["coef_"][:1]
             learned["intercept_"] = learned["intercept_"][1:] - learned["intercept_"][:1]
-        # In the type of X, unless its numbers are so small that theirs are too large for it.
+        # In the type of X, unless its numbers are so small that these would overflow it.
         numbers = np.concatenate([learned["coef_"].ravel(), learned["intercept_"].ravel()])
         sizes = np.abs(numbers[np.isfinite(numbers)])
         if np.max(sizes, initial=0.0) <= np.finfo(data.X.dtype).max:
@@ -156,7 +156,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return learned | {"means_": moments.mean, "priors_": priors}
 
     def _components(self, classes: int, d: int) -> int:
-        """How many directions `transform` keeps."""
+        """The number of directions that `transform` keeps."""
         most = min(classes - 1, d)
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
@@ -227,7 +227,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.hstack([np.zeros_like(z), z]) if len(self.classes_) == 2 else z
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         needed = {"lsqr": (), "svd": ("scalings_", "xbar_")}.get(self.solver, ("scalings_",))
         missing = [name for name in needed if name not in vars(self)]
         return f"{missing[0]} is missing" if missing else None
@@ -348,7 +348,7 @@ class Pooled:
             raise NotAvailable(SINGULAR)
         away = (data.X - moments.mean[data.y]).astype(np.float64, copy=False)
         S = Design(np.ascontiguousarray(away)).gram(data.weights) / data.weights.sum()
-        # What is shrunk has its own units.
+        # Shrunk covariances have their own units.
         scale = np.ones(len(S)) if shrinkage else np.sqrt(np.diag(S))
         if not np.all(scale > 0):
             raise NotAvailable(SINGULAR)

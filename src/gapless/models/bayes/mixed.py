@@ -42,7 +42,7 @@ NAMED = 3
 
 @dataclass(frozen=True, eq=False)
 class MixedTraining(Training):
-    """Training data as one matrix, and what its columns are."""
+    """Training data as one matrix, and a description of its columns."""
 
     columns: Any = None
 
@@ -119,7 +119,7 @@ class NaiveBayes(NaiveBayesClassifier):
     }
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         columns: Any = self.columns_
         kinds: dict[Any, Any] = {NUMBER: (Gaussians, Kernels), CATEGORY: (Categories,)}
         fits = all(
@@ -239,7 +239,7 @@ class NaiveBayes(NaiveBayesClassifier):
         return learned
 
     def _moved_to(self, columns: MixedColumns) -> Iterator[tuple[int, Any]]:
-        """The parts by their first columns, with levels and words where other columns have them."""
+        """The parts by their first columns, with levels and words placed as in `columns`."""
         mine = self.columns_
         for part, column in zip(self.parts_, mine.firsts):
             if isinstance(part, Categories):
@@ -254,7 +254,7 @@ class NaiveBayes(NaiveBayesClassifier):
         return Priors.counted(self.priors, classes, is_smoothed=self.smooth_prior)
 
     def _pieces(self, X: Any) -> list[tuple[Any, Any]]:
-        """Each part with its columns of rows that have been read."""
+        """Each part with its columns of validated rows."""
         return [
             (part, _dense(X, span) if kind in (NUMBER, CATEGORY) else X[:, span])
             for part, (kind, span) in zip(self.parts_, self.columns_.spans)
@@ -319,7 +319,7 @@ def _dense(X: Any, span: slice) -> Array:
 
 
 def _warn_of(unseen: list[Unseen], n: int) -> None:
-    """Say how many categories the fit has not seen, and where."""
+    """Warn how many categories the fit has not seen, and where."""
     if not unseen:
         return
     named = "; ".join(

@@ -25,7 +25,7 @@ FEWEST_WORDS, FEWEST_DIFFERENT = 3.0, 0.5
 
 @dataclass(frozen=True)
 class Unseen:
-    """Categories of a column that the fit has not seen: its name, in how many rows, and one."""
+    """Categories that the fit has not seen: the column, the number of rows, and an example."""
 
     column: str
     rows: int
@@ -75,7 +75,7 @@ class MixedColumns:
 
     @property
     def spans(self) -> Iterator[tuple[str, slice]]:
-        """Where the parts stand in the matrix: numbers, categories, each column of texts."""
+        """Where the parts are in the matrix: numbers, categories, each text column."""
         end = 0
         widths = [(kind, len(self.of_kind(kind))) for kind in (NUMBER, CATEGORY)]
         widths += [(TEXT, len(self.known[j])) for j in self.of_kind(TEXT)]
@@ -91,7 +91,7 @@ class MixedColumns:
         return [*self.of_kind(NUMBER)[:1], *self.of_kind(CATEGORY)[:1], *texts]
 
     def encode(self, X: Any) -> tuple[Any, list[Unseen]]:
-        """The matrix, dense unless there are texts; NaN where a value is missing or not known."""
+        """The matrix, dense unless there are texts; NaN for missing or unknown values."""
         numbers = self.of_kind(NUMBER)
         F = np.empty((X.shape[0], len(numbers) + len(self.of_kind(CATEGORY))))
         F[:, : len(numbers)] = numbers_of(X, numbers)
@@ -134,14 +134,14 @@ class MixedColumns:
         return MixedColumns(self.kinds, tuple(known))
 
     def places_in(self, other: MixedColumns, j: int) -> Array:
-        """Where the levels or words of column j stand among more of them."""
+        """The positions of the levels or words of column j among more of them."""
         old, new = self.known[j], other.known[j]
         if self.kinds[j] == CATEGORY:
             return number_of_level(new).of(old).astype(np.int64)
         return np.fromiter((new[word] for word in old), np.int64, len(old))
 
     def is_same(self, other: MixedColumns) -> bool:
-        """Whether these are columns of the same kinds, levels and words."""
+        """Whether the columns have the same kinds, levels and words."""
         pairs = zip(self.known, other.known)
         return self.kinds == other.kinds and all(
             one == two if isinstance(one, dict) else np.array_equal(one, two)
@@ -162,7 +162,7 @@ def _known(X: Any, j: int, kind: str, is_counted: Array) -> Any:
 
 
 def _kinds(X: Any, is_counted: Array, categorical: Any, texts: Any) -> list[str]:
-    """The kinds of the columns, by the caller's word or by their types."""
+    """The kinds of the columns, as given by the caller or by their types."""
     d = X.shape[1]
     names = tuple(map(str, X.columns)) if is_table(X) else None
     is_category = marked(categorical, d, names)

@@ -1,4 +1,4 @@
-"""Moments of the columns of each class, found, merged and downdated, and Gaussian densities."""
+"""Moments of the columns of each class, computed, merged and downdated, and Gaussian densities."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Moments:
         mean = _ratio(sums, counts)
         squares, rests = np.empty(shape), np.empty(shape)
         _core.class_squares(X, y, weights, mean, squares, rests, thread_count(), deadline())
-        # The mean of what is left is what rounding has done to the mean (Chan et al. 1983).
+        # The mean of the remainder is the rounding error of the mean (Chan et al. 1983).
         shift = _ratio(rests, counts)
         return cls(counts, mean + shift, np.maximum(squares - rests * shift, 0.0))
 
@@ -87,16 +87,16 @@ class Moments:
         return Moments(total, mean, squares.sum(axis=0, keepdims=True))
 
     def growth(self, of: Array, weights: Array) -> Array:
-        """How many times as far a row is from the mean of its class without it: N/(N − w)."""
+        """How many times farther a row is from the mean of its class without it: N/(N − w)."""
         count = self.count[of]
         return _ratio(count, left_over(count, weights))
 
     def variance_without(self, of: Array, from_mean: Array, weights: Array) -> tuple[Array, Array]:
-        """Variances (n, d) of the classes `of` without each of n rows, and which are not known.
+        """Variances (n, d) of the classes `of` without each of n rows, and which are unknown.
 
-        `from_mean` is how far the rows are from the mean of their class, (n, d), and `weights` what
-        they weigh there, (n, d). Of a row that has nearly all of the squares for itself, the
-        difference is what rounding has left.
+        `from_mean` is the distance of the rows from the mean of their class, (n, d), and `weights`
+        their weight there, (n, d). For a row with nearly all of the squares, the difference is only
+        rounding.
         """
         squares, left = self.squares[of], left_over(self.count[of], weights)
         rest = left_over(squares, weights * self.growth(of, weights) * from_mean**2)
@@ -105,7 +105,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows that moments are of: X (n, d) with NaN for what is missing, classes and weights."""
+    """The rows behind the moments: X (n, d) with NaN for missing values, classes and weights."""
 
     X: Array
     y: Array
@@ -114,7 +114,7 @@ class Sample:
     def mend(
         self, variance: Array, is_lost: Array, x: Array, taken: Array, k: int | None = None
     ) -> None:
-        """Compute variances (q, d) again where they are not known, from all rows but one.
+        """Recompute unknown variances (q, d) from all rows except one.
 
         They are those of class k, or of all classes, without each row of x (q, d), whose weights
         are `taken`, (q,).
@@ -174,12 +174,12 @@ class Rest:
         return cls(sample, moments, X, there, own, spread, total)
 
     def count(self, k: int) -> Array:
-        """What is left of the weight of class k, (n, d)."""
+        """The remaining weight of class k, (n, d)."""
         taken = self.own[:, k : k + 1] * self.there
         return np.broadcast_to(left_over(self.moments.count[k], taken), self.X.shape)
 
     def gaussian(self, k: int) -> tuple[Array, Array]:
-        """How far rows are from the mean of class k without them, and its variances, (n, d)."""
+        """Distances of rows from the mean of class k without them, and its variances, (n, d)."""
         moments, whole = self.moments, self.moments.overall
         away = self.X - moments.mean[k]
         variance = np.tile(moments.variance[k], (len(away), 1))
@@ -227,9 +227,9 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 def log_densities(X: Array, mean: Array, variance: Array, *, has_missing: bool = False) -> Array:
-    """Σⱼ log N(xⱼ; μ_cj, σ²_cj) of rows and classes, (n, classes); with `has_missing` without NaN.
+    """Σⱼ log N(xⱼ; μ_cj, σ²_cj) of rows and classes, (n, classes); with `has_missing`, without NaN.
 
-    A variance of 0 has all its probability at the mean: any other value is impossible.
+    A variance of 0 puts all its probability at the mean: any other value is impossible.
     """
     is_point = variance < TINY
     precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=~is_point)
@@ -248,7 +248,7 @@ def log_densities(X: Array, mean: Array, variance: Array, *, has_missing: bool =
 def densities_without(
     sample: Sample, moments: Moments, smoothing: float, X: Array, own: Array
 ) -> Array:
-    """The same of rows of the fit without themselves; `own` (n, classes) is what they weigh."""
+    """The same for rows of the fit without themselves; `own` (n, classes) are their weights."""
     out = np.empty(own.shape)
     for rows in blocks(len(X), IN_CACHE * X.shape[1] * own.shape[1]):
         rest = Rest.of(sample, moments, X[rows], own[rows])
@@ -260,7 +260,7 @@ def densities_without(
 
 
 def log_density(away: Array, variance: Array, there: Array | bool = True) -> Array:
-    """Σⱼ log N(away; 0, variance) along rows, over the columns that are there."""
+    """Σⱼ log N(away; 0, variance) along rows, over the columns `there`."""
     is_point = variance < TINY
     safe = np.where(is_point, 1.0, variance)
     terms = LOG_TWO_PI + np.where(is_point, 0.0, np.log(safe) + away**2 / safe)

@@ -218,12 +218,12 @@ class ComplementNB(CountBayes):
 
     def _joint(self, X):
         z = times(X, self.feature_log_prob_)
-        # −log 0 is what no other class has: nothing can be more telling.
+        # −log 0 means that no other class has the word: nothing can be more telling.
         z[np.isneginf(z)] = np.inf if not self.norm else -np.inf
         return z + self.class_log_prior_ if len(self.classes_) == 1 else z
 
     def _without_each(self, X, own, data):
-        """A row is counted by the complements of all classes but its own."""
+        """A row is counted by the complements of all classes except its own."""
         n, d = X.shape
         entries = Entries.of(X)
         raised = self.feature_all_ - self.feature_count_ + self._alpha()

@@ -44,7 +44,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
-    """A Gaussian for each class and column; `smoothing` is as `var_smoothing` of GaussianNB."""
+    """A Gaussian for each class and column; `smoothing` is `var_smoothing` of GaussianNB."""
 
     _stored: ClassVar[Declaration] = {"moments": Value(Moments), "smoothing": Number(low=0.0)}
     moments: Moments
@@ -52,7 +52,7 @@ class Gaussians:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many classes, and columns."""
+        """The number of classes, and of columns."""
         classes, d = self.moments.mean.shape
         return classes, d
 
@@ -64,7 +64,7 @@ class Gaussians:
 
     @cached_property
     def epsilon(self) -> float:
-        """What is added to all variances."""
+        """The amount added to all variances."""
         return self.smoothing * float(np.max(self.moments.overall.variance))
 
     @cached_property
@@ -89,11 +89,11 @@ class Gaussians:
         return densities_without(sample, self.moments, self.smoothing, X, own)
 
     def merged(self, more: Gaussians) -> Gaussians:
-        """Of two sets of rows together."""
+        """The part for two sets of rows together."""
         return Gaussians(self.moments + more.moments, more.smoothing)
 
     def costs(self, best: Gaussians) -> tuple[float, float, float]:
-        """What these means and variances cost, the least, and 0 pseudo-counts."""
+        """The cost of these means and variances, the least cost, and 0 pseudo-counts."""
         if self.mean.shape != best.mean.shape:
             return np.inf, 0.0, 0.0
         w, least = best.moments.count, best.variance
@@ -135,7 +135,7 @@ class Kernels:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many classes, and columns."""
+        """The number of classes, and of columns."""
         return self.gaussians.shape
 
     @classmethod
@@ -209,7 +209,7 @@ class Kernels:
         return _distinct(np.concatenate(self.values[j]), np.concatenate(self.weights[j]))
 
     def merged(self, more: Kernels) -> Kernels:
-        """Of two sets of rows together."""
+        """The part for two sets of rows together."""
         both = [
             [_distinct(*map(np.concatenate, zip(one, other))) for one, other in zip(mine, theirs)]
             for mine, theirs in zip(self._pairs(), more._pairs())
@@ -233,7 +233,7 @@ class Kernels:
 
 
 def _distinct(x: Array, weights: Array) -> tuple[Array, Array]:
-    """The different values that are not missing, in order, and their weights."""
+    """The distinct values that are not missing, in order, and their weights."""
     there = ~np.isnan(x) & (weights > 0)
     values, which = np.unique(x[there], return_inverse=True)
     return values, np.bincount(which, weights[there], len(values))
@@ -247,7 +247,7 @@ def _variance(values: Array, weights: Array) -> float:
 
 
 def _width(variance: ArrayLike, count: ArrayLike, epsilon: ArrayLike) -> Array:
-    """The standard deviation of the kernels; 1 where nothing varies at all."""
+    """The standard deviation of the kernels; 1 if nothing varies at all."""
     count = np.asarray(count, dtype=float)
     with np.errstate(divide="ignore"):
         factor = np.power(np.where(count > 0, 4 / (3 * count), 0.0), 0.4)
@@ -258,7 +258,7 @@ def _width(variance: ArrayLike, count: ArrayLike, epsilon: ArrayLike) -> Array:
 def _kernel_density(
     x: Array, width: Array, values: Array, weights: Array, taken: ArrayLike
 ) -> Array:
-    """Log densities at x (n,), less the weight `taken` of the value that is x itself."""
+    """Log densities at x (n,), minus the weight `taken` of the value that is x itself."""
     out = np.zeros(len(x))
     if not len(values):
         return out
@@ -273,7 +273,7 @@ def _kernel_density(
         power = -0.5 * ((x[rows, None] - values) / width[rows, None]) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
             log = logsumexp(power, axis=1, b=left) - np.log(total * width[rows])
-        # Without any other value in the column, nothing is known of it.
+        # Without any other value in the column, nothing is known about it.
         out[rows] = np.where(total > 0, log - 0.5 * LOG_TWO_PI, 0.0)
     return out
 
@@ -300,7 +300,7 @@ class Categories:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many classes, and columns."""
+        """The number of classes, and of columns."""
         return len(self.counts[0]), len(self.counts)
 
     @classmethod
@@ -317,11 +317,11 @@ class Categories:
 
     @cached_property
     def tables(self) -> list[Array]:
-        """Log probabilities (classes, levels), column by column; 0 for levels that no row has."""
+        """Log probabilities (classes, levels), column by column; 0 for levels without rows."""
         return [_log_table(count, self.alpha) for count in self.counts]
 
     def log_likelihood(self, F: Array) -> Array:
-        """Σ over the columns; a level that is missing or not known adds nothing."""
+        """Σ over the columns; a missing or unknown level adds nothing."""
         z = np.zeros((len(F), len(self.counts[0])))
         for x, table in zip(F.T, self.tables):
             rows = np.flatnonzero(x < table.shape[1])
@@ -329,7 +329,7 @@ class Categories:
         return z
 
     def without(self, F: Array, own: Array, sample: Sample) -> Array:
-        """The same without each row; a level that no other row has adds nothing."""
+        """The same without each row; a level without other rows adds nothing."""
         z = np.zeros(own.shape)
         for x, count, table in zip(F.T, self.counts, self.tables):
             rows = np.flatnonzero(~np.isnan(x))
@@ -350,12 +350,12 @@ class Categories:
         return Categories([_moved(count, to[: count.shape[1]]) for count, to in pairs], self.alpha)
 
     def merged(self, more: Categories) -> Categories:
-        """Of two sets of rows together."""
+        """The part for two sets of rows together."""
         pairs = zip(self.counts, more.counts)
         return Categories([sum_of_tables(one, other) for one, other in pairs], more.alpha)
 
     def costs(self, best: Categories) -> tuple[float, float, float]:
-        """What these probabilities cost for the counts of `best`, the least, and pseudo-counts."""
+        """The cost of these probabilities for the counts of `best`, the least, pseudo-counts."""
         primal = dual = pseudo = 0.0
         for count, stored, table in zip(best.counts, self.tables, best.tables):
             if stored.shape != table.shape:
@@ -388,7 +388,7 @@ class Words:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many classes, and words."""
+        """The number of classes, and of words."""
         classes, words = self.count.shape
         return classes, words
 
@@ -399,7 +399,7 @@ class Words:
 
     @cached_property
     def log_prob(self) -> Array:
-        """Log probabilities (classes, words); 0 for words that no text has."""
+        """Log probabilities (classes, words); 0 for words in no text."""
         return _log_table(self.count, self.alpha)
 
     def log_likelihood(self, X: Any) -> Array:
@@ -447,7 +447,7 @@ class Words:
         return Words(sum_of_tables(self.count, more.count), more.alpha)
 
     def costs(self, best: Words) -> tuple[float, float, float]:
-        """What these probabilities cost for the counts of `best`, the least, and pseudo-counts."""
+        """The cost of these probabilities for the counts of `best`, the least, pseudo-counts."""
         if self.count.shape != best.count.shape:
             return np.inf, 0.0, 0.0
         raised = np.where(best.count.sum(axis=0) > 0, best.count + self.alpha, 0.0)
@@ -463,7 +463,7 @@ def _moved(count: Array, places: Array) -> Array:
 
 
 def _log_table(count: Array, alpha: float) -> Array:
-    """Log shares of counts (classes, cells), smoothed; 0 in cells that all classes have none of."""
+    """Log shares of counts (classes, cells), smoothed; 0 in cells that are empty in all classes."""
     is_known = count.sum(axis=0) > 0
     raised = np.where(is_known, count + alpha, 0.0)
     return np.where(is_known, log_ratio(raised, raised.sum(axis=1, keepdims=True)), 0.0)

@@ -1,4 +1,4 @@
-"""Quadratic discriminant analysis: Gaussian classes, each with a covariance of its own."""
+"""Quadratic discriminant analysis: Gaussian classes, each with its own covariance."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         assert data.classes is not None
         X, weights = rows_of(data, k)
         d, total = data.X.shape[1], float(weights.sum())
-        if total == 0:  # a class that is not among some rows of the fit
+        if total == 0:  # a class without any of these rows of the fit
             return np.full(d, spread), np.empty((d, 0)), False
         if self._is_unknown(np.array(len(X)), np.array(total)):
             raise ValueError(
@@ -186,14 +186,14 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             return np.log(self.priors_) + self._densities(X)
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         pairs = zip(self.scalings_, self.rotations_)
         if any(len(own) != axes.shape[1] for own, axes in pairs):
             return "scalings_ and rotations_ have different axes"
         return None
 
     def _densities(self, X: Array) -> Array:
-        """Log densities (n, classes), but for what is the same for all classes."""
+        """Log densities (n, classes), except for terms that all classes share."""
         out = np.empty((len(X), len(self.means_)))
         for k, (mean, s, axes) in enumerate(zip(self.means_, self.scalings_, self.rotations_)):
             away, r = X - mean, axes.shape[1]
@@ -236,7 +236,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         D = (1 - part) * growth * variance + floor
         gamma = ((1 - part) * w * growth / left)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # Rows of the class have no part across its axes.
+            # Rows of the class have no component across its axes.
             q = np.sum(coordinates**2 / D[:, : coordinates.shape[1]], axis=1)
             rest = 1 - gamma * q
             # The least variance without the row is at least that part of the least one.
@@ -296,7 +296,7 @@ def _matrix(variances: Array, axes: Array) -> Array:
 def _spread(along: Array, variances: Array, axes: Array, away: Array) -> Array:
     """Mean squares along axes (d, r), and if r < d their sum across these, around a point `away`.
 
-    Of the covariance that `variances` and `axes` are.
+    For the covariance given by `variances` and `axes`.
     """
     r = axes.shape[1]
     rest = variances[r] if r < len(variances) else 0.0

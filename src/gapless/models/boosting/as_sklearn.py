@@ -1,4 +1,4 @@
-"""Boosting as scikit-learn shows it: for tools that read its models, such as SHAP, and in lines."""
+"""Boosting as scikit-learn shows it: for tools that read its models, such as SHAP, and verbose."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NODE = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A tree, read as scikit-learn's TreePredictor is."""
+    """A tree with the interface of scikit-learn's TreePredictor."""
 
     tree: Tree
 
@@ -72,7 +72,7 @@ class Predictor:
 
     @property
     def raw_left_cat_bitsets(self) -> Array:
-        """The levels that go left, eight words of bits for each split by a category."""
+        """The levels that go left, eight words of bits for each split on a category."""
         return self.tree.category_bits.reshape(-1, 8)
 
     def get_n_leaf_nodes(self) -> int:
@@ -80,34 +80,34 @@ class Predictor:
         return self.tree.n_leaves
 
     def get_max_depth(self) -> int:
-        """The largest number of questions that a row is asked."""
+        """The largest number of splits on the way to a leaf."""
         return self.tree.max_depth
 
 
 @dataclass(frozen=True, eq=False)
 class BinMapper:
-    """The bins of the training rows, read as scikit-learn's _BinMapper is."""
+    """The bins of the training rows, with the interface of scikit-learn's _BinMapper."""
 
     bin_thresholds_: Sequence[Array]
     columns: Columns
 
     @property
     def n_bins_non_missing_(self) -> Array:
-        """For each column its number of bins, or of levels, without that of missing values."""
+        """The number of bins, or of levels, of each column, without that of missing values."""
         bins = np.array([len(own) + 1 for own in self.bin_thresholds_])
         return np.where(self.columns.is_category, self.columns.count, bins).astype(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """The names of the levels of all categories, read as those of an OrdinalEncoder."""
+    """The names of the levels of all categories, with the interface of an OrdinalEncoder."""
 
     categories_: list[Array]
 
 
 @dataclass(frozen=True, eq=False)
 class Preprocessor:
-    """The encoder where scikit-learn has it, in a ColumnTransformer."""
+    """The encoder where scikit-learn keeps it, in a ColumnTransformer."""
 
     columns: Columns
 
@@ -143,12 +143,12 @@ def as_regressors(model: Any) -> Array:
 
 @dataclass(frozen=True)
 class MeanLoss:
-    """A loss that is called as scikit-learn's are; `closs` holds its parameters, as theirs does."""
+    """A loss called like scikit-learn's; `closs` holds its parameters, as theirs does."""
 
     closs: Loss
 
     def __call__(self, y_true: Array, raw_prediction: Array, sample_weight: Any = None) -> float:
-        """The mean loss of rows, whose classes are given by their positions."""
+        """The mean loss of rows, whose classes are given by position."""
         y = targets_of(self.closs, np.asarray(y_true))
         values = self.closs.value(y, np.asarray(raw_prediction, dtype=np.float64))
         return float(np.average(values, weights=sample_weight))
@@ -166,7 +166,7 @@ class Report:
     def __call__(self, run: Run) -> None:
         """Print the line of a round, if it has one."""
         done = len(run.trees)
-        # Every round for ten of them, then every tenth, and so on; each with verbose above 1.
+        # Every round for the first ten, then every tenth, and so on; all with verbose above 1.
         every = 1 if self.model.verbose > 1 else 10 ** max(math.ceil(math.log10(done)) - 1, 0)
         if done % every:
             return

@@ -1,7 +1,7 @@
 """What all gradient boosting shares: fit = read → rounds → attributes, predictions, both gaps.
 
-An estimator says what is minimised (`_loss_of`), how trees are grown (`_plan`), how many rounds
-there are and when they end; the rest is here. `rounds` grows trees, `run` goes on until it ends.
+An estimator defines what is minimised (`_loss_of`), how trees are grown (`_plan`), the number of
+rounds and when they end; the rest is here. `rounds` grows trees, `run` continues until it ends.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .run import Drawing, Fitted, HeldOutRows, Judge, Run, add_rounds, boost, me
 
 Array = np.ndarray
 
-# What the docstrings of all gradient boosting describe alike.
+# Shared by the docstrings of all gradient boosting.
 BOOSTED = """
 learning_rate : float
     The factor of the leaf values; smaller ones need more rounds.
@@ -88,7 +88,7 @@ generalization_ : Generalization
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Rows that a caller has given to judge rounds by, as they came."""
+    """Rows that the caller gave to judge rounds by."""
 
     X: Any
     y: Any
@@ -132,7 +132,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
     }
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         classes = vars(self).get("classes_")
         outputs = len(self.start_)
         if is_classifier(self) != (classes is not None):
@@ -144,7 +144,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
             return "_packed and trees_ have different trees"
         return None
 
-    # The parameter that says how many rounds there are.
+    # The parameter for the number of rounds.
     _rounds_parameter: ClassVar[str]
 
     # ---- what a subclass says --------------------------------------------------------------------
@@ -174,12 +174,12 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         return np.zeros(len(data.columns), dtype=int)
 
     def _start_scores(self, data: BoostingData) -> tuple[Array, dict[str, Any]]:
-        """Scores (n, K) to begin with, and what of them is learned."""
+        """Initial scores (n, K), and what of them is learned."""
         start = best_start(data.loss, data.y, data.weights, data.scores)
         return np.tile(start, (len(data.y), 1)), {"start_": start}
 
     def _starts(self, F: Any, X: Any, learned: Any) -> Array:
-        """The scores with which rows begin, (n, K)."""
+        """The initial scores of rows, (n, K)."""
         return np.tile(learned["start_"], (F.shape[0], 1))
 
     def _drawing(self, data: BoostingData) -> Drawing | None:
@@ -187,7 +187,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         return None
 
     def _adapt(self, rounds: Rounds) -> None:
-        """Change the loss before a round, where it depends on the errors so far."""
+        """Change the loss before a round, if it depends on the errors so far."""
 
     # ---- fitting ---------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         return int(check_random_state(self.random_state).randint(LARGEST_SEED))
 
     def _earlier(self, data: BoostingData) -> dict[str, Any] | None:
-        """What a warm start begins with."""
+        """The state that a warm start begins with."""
         if not (self.warm_start and hasattr(self, "trees_")):
             return None
         self._check_more_rounds()
@@ -216,7 +216,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         return dict(vars(self))
 
     def _check_same(self, data: BoostingData) -> None:
-        """Refuse a warm start from trees of other columns or other classes."""
+        """Refuse a warm start from trees of other columns or classes."""
         name, d = type(self).__name__, self.n_features_in_
         if len(data.columns) != d:
             raise ValueError(
@@ -249,7 +249,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         validation: Validation | None = None,
         watchers: tuple[Any, Any] = (None, None),
     ) -> Fitted:
-        """All rounds, on all rows or on those that have a weight."""
+        """All rounds, on all rows or on those with a weight."""
         weights = data.weights if weights is None else weights
         share = self._held_out_share(data)
         is_aside = np.zeros(len(weights), dtype=bool)
@@ -339,7 +339,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         return F, validation.X, targets_of(data.loss, y), outputs.weights
 
     def _reader(self, data: BoostingData) -> Any:
-        """A copy that knows the features of the fit which is under way."""
+        """A copy that knows the features of the current fit."""
         reader: Any = copy.copy(self)
         reader.n_features_in_ = len(data.columns)
         vars(reader).pop("feature_names_in_", None)
@@ -367,7 +367,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         return learned
 
     def _end(self, run: Run) -> None:
-        """Say what ended the fit before its time."""
+        """Report what ended the fit early."""
         if run.ending == "interrupted":
             raise KeyboardInterrupt
         if run.ending in ("time_limit", "folds"):
@@ -396,7 +396,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         X, y, sample_weight = with_weight(X, y, sample_weight)
         reader = copy.copy(self)
         if _num_samples(X) == 0:
-            read_features(reader, X, reset=reset)  # says that there are no rows
+            read_features(reader, X, reset=reset)  # reports that there are no rows
         outputs = read_outputs(
             y,
             X if hasattr(X, "shape") else np.asarray(X, dtype=object),
@@ -429,25 +429,25 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
     # ---- predicting ------------------------------------------------------------------------------
 
     def _raw_predict(self, X: Any) -> Array:
-        """Scores (n, K) of rows as the caller gives them."""
+        """Scores (n, K) of the caller's rows."""
         check_is_fitted(self)
         F = read_new(self, self.encoding_, X)
         return self._raw_of(F, X)
 
     def _raw_of(self, F: Any, X: Any) -> Array:
-        """Scores (n, K) of rows that have been read."""
+        """Scores (n, K) of validated rows."""
         z = self._starts(F, X, vars(self))
         return z if self._packed is None else z + self._packed.sum(F)
 
     def _respond(self, scores: Array) -> Array:
-        """What the scores of a regression predict."""
+        """The predictions for the scores of a regression."""
         return self.loss_.inverse_link(scores)
 
     def _mean_predictions(self, X: Any, weights: Array, columns: Any, donors: Any) -> Array | None:
         """Means over rows whose columns have the values of donors, as for partial dependence.
 
-        None for classes, where rows begin with scores of another model, and where the mean of what
-        scores predict is not what their mean predicts.
+        None for classes, if rows start from the scores of another model, and if the mean prediction
+        is not the prediction for the mean score.
         """
         if (
             is_classifier(self)
@@ -481,7 +481,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certificate(self, data: BoostingData, loss: float, run: Run | None = None) -> Certificate:
-        """What the training loss reached: no bound is known for the best sum of trees."""
+        """The training loss reached: no bound is known for the best sum of trees."""
         total = float(data.weights.sum())
         least = float(data.weights @ data.loss.smallest(data.y)) / total
         rounds = len(self.trees_ if run is None else run.trees)
@@ -497,7 +497,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         )
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate, with the loss computed again from the data."""
+        """The certificate, with the loss recomputed from the data."""
         data = self._reread(X, y, sample_weight)
         return self._certificate(data, self._objective(data) / float(data.weights.sum()))
 
@@ -548,7 +548,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
 
 
 def packed(trees: list[Any], scores: int) -> PackedTrees | None:
-    """All trees, as prediction needs them; None where there are no rounds."""
+    """All trees, as prediction needs them; None without rounds."""
     if not trees:
         return None
     return PackedTrees.of([tree for each in trees for tree in each], groups=scores)

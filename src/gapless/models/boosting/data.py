@@ -1,4 +1,4 @@
-"""What boosting is fitted to: binned rows, targets as the loss takes them, and rows held out."""
+"""The data of boosting: binned rows, targets as the loss takes them, and rows held out."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class BoostingData:
     has_weights: bool = False
 
     def of(self, rows: Array) -> BoostingData:
-        """Some of the rows alone: bins are theirs, classes stay those of all."""
+        """Some of the rows alone, with their own bins; classes stay those of all."""
         if len(rows) == len(self.outputs.y):
             return self
         outputs = replace(
@@ -100,7 +100,7 @@ class BoostingData:
 
     @property
     def scores(self) -> int:
-        """How many scores a row has."""
+        """The number of scores per row."""
         classes = self.outputs.classes
         return len(classes[0]) if classes and self.loss.task == "multiclass" else 1
 
@@ -121,10 +121,10 @@ class BoostingData:
             )
 
     def aside(self, fraction: float | int, seed: int, weights: Array | None = None) -> Array:
-        """Which rows with a weight are held out: equal x together, of each class a like share.
+        """Which rows with a weight are held out: equal x together, stratified by class.
 
-        A class of which no other row would be left stays to be learned. Drawn from the distinct
-        rows by content, so that neither the order of the rows nor how often they repeat matters.
+        A class of which no other row would be left stays in training. Drawn from the distinct rows
+        by content, so that neither the order of the rows nor how often they repeat matters.
         """
         population = self.population
         repeats = population.weights
@@ -142,8 +142,8 @@ class BoostingData:
         counted = (self.weights if weights is None else weights) > 0
         if self.outputs.classes is None:
             return chosen[population.place] & counted
-        # Rows of one x go together: of one that has several classes, the part for training would
-        # have the others alone, and rounds be judged by the very rows that contradict it.
+        # Rows of one x go together: if it has several classes, the training part would have only
+        # the others, and rounds would be judged by the very rows that contradict it.
         alike = equal_rows(self.F[population.first], np.zeros((len(repeats), 1)))
         first, place = np.unique(alike, return_index=True, return_inverse=True)[1:]
         is_aside = chosen[first][place][population.place] & counted
@@ -152,7 +152,7 @@ class BoostingData:
 
 
 def with_weight(X: Any, y: Array, sample_weight: Any) -> tuple[Any, Array, Any]:
-    """Rows of weight 0 are no rows: they are dropped before anything is learned from them."""
+    """Rows of weight 0 are dropped before anything is learned from them."""
     if sample_weight is None:
         return X, y, None
     weights = np.asarray(readable(sample_weight, name="sample_weight"))
@@ -164,7 +164,7 @@ def with_weight(X: Any, y: Array, sample_weight: Any) -> tuple[Any, Array, Any]:
 
 
 def check_levels(columns: Columns, most: int, names: Iterable[str] | None) -> None:
-    """Refuse a category with more levels than there are bins."""
+    """Refuse a category with more levels than bins."""
     names = list(names) if names is not None else None
     for j in np.flatnonzero(columns.is_category & (columns.count > most)):
         name = f"'{names[j]}'" if names is not None else f"at index {j}"
@@ -196,9 +196,9 @@ def read_monotone(model: Any, columns: Columns, scores: int) -> Array:
 
 
 def read_groups(interaction_cst: Any, d: int) -> list[set[int]] | None:
-    """Groups of columns that may meet on one path; None where all may.
+    """Groups of columns that may interact on one path; None if all may.
 
-    Columns that are in no group make up one of their own.
+    Columns in no group form one of their own.
     """
     if interaction_cst is None:
         return None
@@ -257,7 +257,7 @@ class BinnedTable:
 
     @classmethod
     def of(cls, columns: Columns, monotone: Array) -> BinnedTable:
-        """Bundle columns of at most 256 codes, that of missing values included."""
+        """Bundle columns of at most 256 codes, including that of missing values."""
         codes = [columns.codes_of(j) for j in range(len(columns))]
         counts = (columns.count + columns.has_missing).astype(int).tolist()
         bins = Bundles.of(codes, counts, columns.has_missing, columns.is_category, monotone)
@@ -277,7 +277,7 @@ class BinnedTable:
 
 
 def _between(columns: Columns, j: int) -> Array:
-    """Halfway between what neighbouring codes of a column of numbers stand for."""
+    """Halfway between the values of neighbouring codes of a column of numbers."""
     if columns.is_category[j]:
         return np.zeros(0)
     own = slice(columns.values_begin[j], columns.values_begin[j] + columns.count[j])

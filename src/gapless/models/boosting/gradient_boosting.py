@@ -1,8 +1,7 @@
 """GradientBoosting…: small trees by gradients alone, as Friedman described it.
 
-Trees are grown on the gradients as by least squares, and the values of their leaves then found by
-one Newton step, or by the best constant (Friedman 2001). Columns are binned, as for
-HistGradientBoosting….
+Trees are grown on the gradients by least squares; the values of their leaves then come from one
+Newton step, or the best constant (Friedman 2001). Columns are binned, as for HistGradientBoosting….
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from .run import Drawing, Fitted, Run
 
 Array = np.ndarray
 
-# What the docstrings of both classes describe alike.
+# Shared by the docstrings of both classes.
 PLAIN = """
 n_estimators : int
     The number of rounds.
@@ -55,7 +54,7 @@ verbose : int
 validation_fraction : float
     The share of the rows held out if `n_iter_no_change` is set.
 n_iter_no_change : int or None
-    Rounds end when the loss of the held-out rows has not dropped by `tol` in so many of them.
+    Rounds end when the loss of the held-out rows has not dropped by `tol` in this many of them.
 tol : float
     How much the loss must drop for the rounds to go on.
 ccp_alpha : float
@@ -79,7 +78,7 @@ max_features_ : int
 """
 ZERO, HUBER = "zero", "huber"
 NOT_DEPRECATED = "deprecated"
-# Losses that scikit-learn doubles when it reports them, to the deviance.
+# Losses that scikit-learn reports doubled, as the deviance.
 DOUBLED = (losses.Squared, losses.Logistic)
 
 
@@ -158,7 +157,7 @@ class PlainGradientBoosting(GradientBoosting):
         return self._fit(X, y, sample_weight, monitor=after_round)
 
     def _snapshot(self, run: Run) -> Any:
-        """The model as it is after a round, as far as a monitor may look at it."""
+        """The model after a round, as far as a monitor may look at it."""
         return self._at(trees_=run.trees, trace_=run.trace, train_score_=np.array(run.training[1:]))
 
     # ---- hooks of the base -----------------------------------------------------------------------
@@ -184,7 +183,7 @@ class PlainGradientBoosting(GradientBoosting):
         )
 
     def _columns_tried(self, data: BoostingData) -> int:
-        """How many columns are tried in a node."""
+        """The number of columns tried in a node."""
         d = len(data.columns)
         return min(columns_tried(self.max_features, d), d)
 
@@ -197,7 +196,7 @@ class PlainGradientBoosting(GradientBoosting):
         return None if self.n_iter_no_change is None else self.validation_fraction
 
     def _ending(self, data: BoostingData, run: Run, scores: list[float]) -> str:
-        """Ends where no round of the last ones was worse by `tol` than this one."""
+        """End when this round improves on none of the last ones by `tol`."""
         count = self.n_iter_no_change
         if count is None or len(run.trees) <= count:
             return ""
@@ -263,7 +262,7 @@ class PlainGradientBoosting(GradientBoosting):
 
     @property
     def _loss(self) -> MeanLoss:
-        """Where tools that read scikit-learn's models look for `loss_`, called as theirs are."""
+        """`loss_`, where tools that read scikit-learn's models look for it, called like theirs."""
         return MeanLoss(self.loss_)
 
     @property
@@ -303,7 +302,7 @@ class PlainGradientBoosting(GradientBoosting):
 
 
 def _factor(loss: Loss) -> float:
-    """What scikit-learn multiplies a loss with where it reports it."""
+    """The factor by which scikit-learn multiplies a loss when it reports it."""
     return 2.0 if isinstance(loss, DOUBLED) else 1.0
 
 

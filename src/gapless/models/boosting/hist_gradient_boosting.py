@@ -26,7 +26,7 @@ from .run import Fitted, Run
 
 Array = np.ndarray
 
-# What the docstrings of both classes describe alike.
+# Shared by the docstrings of both classes.
 HIST = """
 max_iter : int or "cv"
     The number of rounds; "cv" chooses it by 5-fold cross-validation, up to 1,000, as the one with
@@ -55,7 +55,7 @@ scoring : str, callable or None
 validation_fraction : float, int or None
     The share or number of rows held out to judge rounds; None judges by the training rows.
 n_iter_no_change : int
-    Rounds end when none of so many is better by `tol` than the one before them.
+    Rounds end when none of this many is better by `tol` than the one before them.
 tol : float
     How much better a round must be for the rounds to go on.
 verbose : int
@@ -76,7 +76,7 @@ is_categorical_ : ndarray of bool or None
     Which columns hold categories.
 """
 AUTO = "auto"
-# early_stopping="auto" holds rows out if there are more than so many.
+# early_stopping="auto" holds rows out if there are more than this many.
 MANY_ROWS = 10_000
 
 
@@ -111,7 +111,7 @@ class HistGradientBoosting(GradientBoosting):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
-    # As users of scikit-learn's classes know it.
+    # As in scikit-learn's classes.
     _negative_is_missing: ClassVar[bool] = True
     _takes_infinity: ClassVar[bool] = True
 
@@ -141,7 +141,7 @@ class HistGradientBoosting(GradientBoosting):
         return self._fit(X, y, sample_weight, self._validation(X_val, y_val, sample_weight_val))
 
     def _check_one_way(self, X_val: Any) -> None:
-        """Refuse a second way to say how many rounds there are, beside folds."""
+        """Refuse a second way to set the number of rounds besides folds."""
         if self.max_iter != CV:
             return
         others = {
@@ -163,7 +163,7 @@ class HistGradientBoosting(GradientBoosting):
             )
 
     def _validation(self, X_val: Any, y_val: Any, weights: Any) -> Validation | None:
-        """The rows to judge rounds by, where they were given."""
+        """The rows to judge rounds by, if given."""
         if X_val is None and y_val is None:
             return None
         for name, part, other in (("X_val", X_val, "y_val"), ("y_val", y_val, "X_val")):
@@ -179,7 +179,7 @@ class HistGradientBoosting(GradientBoosting):
     # ---- hooks of the base -----------------------------------------------------------------------
 
     def _check_classes(self, outputs: Any) -> None:
-        """A single class will do: it is then predicted for all rows."""
+        """A single class is allowed: it is then predicted for all rows."""
 
     def _plan(self, data: BoostingData) -> GrowthPlan:
         d = len(data.columns)
@@ -200,11 +200,11 @@ class HistGradientBoosting(GradientBoosting):
         return read_monotone(self._reader(data), data.columns, data.scores)
 
     def _check_interaction_cst(self, n_features: int) -> list[set[int]] | None:
-        """Columns that may meet on the way to a leaf, by groups."""
+        """Columns that may interact on the way to a leaf, by groups."""
         return read_groups(self.interaction_cst, n_features)
 
     def _boost(self, data: BoostingData, seed: int, **options: Any) -> Fitted:
-        """All rounds; where folds choose their number, these come first, on the same rows."""
+        """All rounds; if folds choose their number, these come first, on the same rows."""
         if self.max_iter != CV:
             return super()._boost(data, seed, **options)
         weights = options.get("weights")
@@ -280,17 +280,17 @@ class HistGradientBoosting(GradientBoosting):
 
     @property
     def _bin_mapper(self) -> BinMapper:
-        """Where such tools look for the bins of the training rows."""
+        """The bins of the training rows, where such tools look for them."""
         return BinMapper(self._edges, self.encoding_)
 
     @property
     def _preprocessor(self) -> Preprocessor | None:
-        """Where they look for the names of categories; None without categories."""
+        """The names of categories, where they look for them; None without categories."""
         return Preprocessor(self.encoding_) if self.encoding_.is_category.any() else None
 
     @property
     def _baseline_prediction(self) -> Array:
-        """Where such tools look for `start_`."""
+        """`start_`, where such tools look for it."""
         return self.start_.reshape(1, -1)
 
     @property

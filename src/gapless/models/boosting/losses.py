@@ -1,4 +1,4 @@
-"""The losses of boosting, by name or as instances, and the scores with which rows begin."""
+"""The losses of boosting, by name or as instances, and the initial scores of rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PEERS: dict[str, Callable[[Any], Loss]] = {
 
 
 def ours(loss: Any) -> Any:
-    """The loss of gapless that is the same as one of scikit-learn's; all else as it is."""
+    """The gapless loss equal to one of scikit-learn's; all else unchanged."""
     cls = type(loss)
     if not cls.__module__.startswith(PEERS_HOME):
         return loss
@@ -68,7 +68,7 @@ def regression_loss(loss: Any, quantile: float | None) -> Loss:
 
 
 def classification_loss(loss: Any, classes: int) -> Loss:
-    """The loss of a classification among so many classes."""
+    """The loss of a classification with `classes` classes."""
     loss = ours(loss)
     if isinstance(loss, str) and loss == LOG_LOSS:
         return losses.Logistic() if classes <= 2 else losses.Softmax()
@@ -87,7 +87,7 @@ def classification_loss(loss: Any, classes: int) -> Loss:
 
 
 def metric_of(loss: Loss) -> str:
-    """What the mean loss of unseen rows is called as a score, the larger the better."""
+    """The name of the mean loss on unseen rows as a score, the larger the better."""
     return "neg_log_loss" if loss in (losses.Logistic(), losses.Softmax()) else "neg_loss"
 
 
@@ -115,7 +115,7 @@ def targets_of(loss: Loss, y: Array) -> Array:
 def best_start(loss: Loss, y: Array, weights: Array, scores: int) -> Array:
     """The best constant scores, (scores,)."""
     if loss.task != "regression":
-        # Rows of a class are alike as long as nothing is known of them.
+        # Rows of a class are alike as long as nothing is known about them.
         y, place = np.unique(y, return_inverse=True)
         weights = np.bincount(place, weights)
     if loss.task == "multiclass":
@@ -124,7 +124,7 @@ def best_start(loss: Loss, y: Array, weights: Array, scores: int) -> Array:
 
 
 def fitted_init(init: Any, data: Any) -> Any:
-    """A fitted copy of the estimator that scores begin with."""
+    """A fitted copy of the estimator that gives initial scores."""
     model = clone(init)
     X, y = data.F, data.outputs.as_given
     if not data.has_weights:
@@ -137,14 +137,14 @@ def fitted_init(init: Any, data: Any) -> Any:
             raise ValueError(message) from error
         raise
     except ValueError as error:
-        # What a pipeline says of parameters without the name of a step.
+        # A pipeline's message for parameters without the name of a step.
         if "stepname__parameter" in str(error):
             raise ValueError(message) from error
         raise
 
 
 def init_scores(model: Any, X: Any, loss: Loss) -> Array:
-    """What a fitted estimator predicts, as scores of the loss, (n, K)."""
+    """A fitted estimator's predictions, as scores of the loss, (n, K)."""
     if loss.task == "regression":
         y = np.asarray(model.predict(X), dtype=np.float64)
         return (y if loss.targets == "real" else np.log(np.maximum(y, EPS))).reshape(-1, 1)

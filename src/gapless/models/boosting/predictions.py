@@ -1,4 +1,4 @@
-"""What boosted scores mean: numbers with intervals, or classes with probabilities and sets.
+"""The meaning of boosted scores: numbers with intervals, or classes with probabilities and sets.
 
 An estimator has `_raw_predict` for the scores of rows, (n, K), and `_staged_raw` for those after
 each round; gradient boosting reads them by its loss, AdaBoost as shares of votes.
@@ -61,7 +61,7 @@ class BoostedRegressor(RegressorMixin):
 
 
 def _has_probabilities(model) -> bool:
-    """Whether the loss says how probable each class is; before a fit, say what the name tells."""
+    """Whether the loss gives class probabilities; before a fit, judged by its name."""
     loss = getattr(model, "loss_", None)
     if loss is None or loss.has_probabilities:
         return True
@@ -185,7 +185,7 @@ class BoostedClassifier(ClassifierMixin):
         return self._raw_predict(X)
 
     def _conformity(self, scores: Array) -> Array:
-        """How well each class fits rows of these scores (n, K): by probability, or by its lead."""
+        """How well each class fits rows with scores (n, K): by probability, or by its lead."""
         if self.loss_.has_probabilities or len(self.classes_) == 1:
             return self._probabilities(scores)
         return leads(scores)

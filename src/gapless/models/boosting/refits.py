@@ -1,6 +1,6 @@
-"""Boosting again without some rows: to predict those, and to choose the number of rounds by folds.
+"""Boosting without some rows: to predict those, and to choose the number of rounds by folds.
 
-All folds go on together, some rounds at a time, until the mean loss of all held-out rows has
+All folds proceed together, some rounds at a time, until the mean loss of all held-out rows has
 stopped falling. A single fold falls by chance now and then, and its own end would be too late or
 too early for the others.
 """
@@ -42,15 +42,15 @@ from .run import HeldOutRows, Round, Run, boost, row_losses, stages
 Array = np.ndarray
 Callback = Callable[[Any, float], bool]
 
-# Folds do so many rounds at a time, and end when these lower the loss by less than this part of
-# what all rounds have, since the loss of what can be fitted to the last digit falls a little for
-# ever; at the latest when there are so many.
+# Folds take this many rounds at a time, and end when these lower the loss by less than this part of
+# what all rounds have, since the loss of what can be fitted exactly falls a little for ever; at the
+# latest after MOST_ROUNDS.
 PATIENCE, LITTLE, MOST_ROUNDS = 20, 1e-4, 1000
-# The part of a time limit that folds may take: boosting all rows takes a quarter as long as they.
+# The part of a time limit that folds may take: boosting all rows takes a quarter as long.
 PART_OF_TIME = 0.75
-# The rounds of a model whose folds had no time at all.
+# The number of rounds if there was no time for folds.
 UNTRIED_ROUNDS = 100
-# What folds may be judged by: scores that are means over rows.
+# Scores by which folds may be judged: means over rows.
 LOSS, BRIER = "loss", "neg_brier_score"
 
 
@@ -80,7 +80,7 @@ class BoostingFit(OnlyRefittable):
 
     @property
     def outputs(self) -> int:
-        """How many scores a row has."""
+        """The number of scores per row."""
         return self.data.scores
 
     @property
@@ -121,7 +121,7 @@ class BoostingFit(OnlyRefittable):
         return [self._dial(rounds), self._dial(larger_leaves(parameters, rows))]
 
     def richer(self):
-        """More rounds, or fewer limits of growing."""
+        """More rounds, or weaker growth limits."""
         parameters, rows = self.estimator.get_params(deep=False), float(self.weights.sum())
         rounds = more_rounds(self.estimator._rounds_parameter, len(self.estimator.trees_))
         return [self._dial(rounds), self._dial(fewer_limits(parameters, rows))]
@@ -137,7 +137,7 @@ class BoostingFit(OnlyRefittable):
 
 
 def check_finished(ending: str) -> None:
-    """Raise what ended a refit before its time."""
+    """Raise what ended a refit early."""
     if ending == "interrupted":
         raise KeyboardInterrupt
     if ending == "time_limit":
@@ -165,7 +165,7 @@ class Fold:
         self.held = HeldOutRows(held.F, held.X, held.y, weights, start)
         self.run = Run()
         self.value = row_values(model.scoring, own.loss)
-        # Σwℓ, Σw²ℓ and Σw²ℓ² after each round, where ℓ is what rows are judged by.
+        # Σwℓ, Σw²ℓ and Σw²ℓ² after each round, where ℓ is the row's score.
         self.sums: list[tuple[float, float, float]] = []
 
     def go_on(self, seed: int) -> None:
@@ -176,7 +176,7 @@ class Fold:
         self._judge(self.run.trees[done:])
 
     def _judge(self, grown: Sequence[Round]) -> None:
-        """Score the rows held out after each of these rounds, whose trees are packed together."""
+        """Score the held-out rows after each of these rounds, whose trees are packed together."""
         held, w = self.held, self.held.weights
         packed = PackedTrees.of([tree for trees in grown for tree in trees])
         leaves = packed.apply(held.F).reshape(len(w), len(grown), -1)
@@ -186,7 +186,7 @@ class Fold:
 
 
 def row_values(scoring: Any, loss: Loss) -> Callable[[Array, Array], Array]:
-    """What each held-out row is judged by, given targets and scores; less is better."""
+    """The score of each held-out row, given targets and scores; lower is better."""
     if scoring != BRIER:
         return lambda y, z: row_losses(loss, y, z)
     if type(loss).inverse_link is Loss.inverse_link:
@@ -242,9 +242,9 @@ def choose_rounds(
 def folds_of(model: Any, data: BoostingData) -> list[Fold]:
     """Five folds, or as many as there are distinct x.
 
-    Rows of one x are held out together, and classes have their share of each fold. Equal rows are
-    one with all their weight, in the order of their content, so that sums have the same bits
-    however rows are ordered and repeated.
+    Rows of one x are held out together, and folds are stratified by class. Equal rows are one with
+    all their weight, in the order of their content, so that sums have the same bits however rows
+    are ordered and repeated.
     """
     population, has_classes = data.population, data.outputs.classes is not None
     y, rows = data.outputs.y[:, 0], population.first
@@ -256,7 +256,7 @@ def folds_of(model: Any, data: BoostingData) -> list[Fold]:
         own = np.flatnonzero(of_row != k)
         is_held = of_row[rows] == k
         if has_classes:
-            # Of a class that it has not seen, no number of rounds makes a model know more.
+            # No number of rounds teaches a model about a class it has not seen.
             is_held &= np.isin(y[rows], y[own])
         if is_held.any():
             found.append(Fold(model, data.of(own), data.of(rows[is_held]), weights[is_held]))
@@ -283,7 +283,7 @@ def _go_on(folds: Sequence[Fold], seed: int, callback: Callback | None) -> None:
 
 
 def _sums(folds: Sequence[Fold]) -> Array:
-    """Sums over all held-out rows, (rounds, 3), as far as all folds have gone."""
+    """Sums over all held-out rows, (rounds, 3), for the rounds that all folds have done."""
     done = min((len(fold.sums) for fold in folds), default=0)
     total = np.zeros((done, 3))
     for fold in folds:

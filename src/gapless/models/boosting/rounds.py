@@ -55,7 +55,7 @@ class Rounds:
         self.total = float(weights.sum())
         self._is_one = bool(np.all(weights == 1.0)) and bool(np.all(rows == 1.0))
         self._known: tuple[GrowthPlan, Any] | None = None
-        # By scores in memory, as the core and NumPy go through them.
+        # By scores in memory, the order in which the core and NumPy traverse them.
         self._scores = np.ascontiguousarray(z.T)
         self._leaf = np.empty(self._scores.shape, dtype=np.int32)
         self._gradient = np.empty_like(self._scores)
@@ -91,9 +91,9 @@ class Rounds:
     def grow(
         self, plan: GrowthPlan, seed: int, weights: Array | None = None, rows: Array | None = None
     ) -> list[Tree]:
-        """One tree for each score, from all rows or from those of the given weights.
+        """One tree for each score, from all rows or from those with the given weights.
 
-        The scores of all rows move by what the trees say of them.
+        The scores of all rows move by the predictions of the trees.
         """
         weights = self.weights if weights is None else weights
         rows = self.rows if rows is None else rows
@@ -138,7 +138,7 @@ class Rounds:
         return grown
 
     def _limits(self, plan: GrowthPlan, weights: Array, rows: Array) -> Any:
-        """The limits of the plan, which stay the same as long as no rows are drawn."""
+        """The limits of the plan, which do not change unless rows are drawn."""
         if weights is not self.weights:
             return plan.limits(rows, weights, len(self.table.bins.table))
         if self._known is None or self._known[0] is not plan:
@@ -149,7 +149,7 @@ class Rounds:
         """Values of all nodes, (K, capacity); only those of leaves count."""
         values = grown.numbers[0].reshape(len(grown.count), -1).copy()
         if plan.leaves == "model":
-            # A root that could not be split, of rows that cannot be predicted any better.
+            # A root that could not be split, with rows that cannot be predicted any better.
             is_spent = grown.numbers[2].reshape(values.shape) <= EPS * weights.sum()
             return np.where(is_spent, 0.0, values)
         lower, upper = (grown.numbers[i].reshape(values.shape) for i in (3, 4))
@@ -166,8 +166,8 @@ class Rounds:
     def _shrunk(self, plan: GrowthPlan, values: Array) -> Array:
         """What is added to the scores: a part of the step, and never so much that it overshoots.
 
-        A Newton step d is much too long where curvatures are small, as those of rare classes; cut
-        to log(1 + |d|) it lowers the loss of its leaf (Sun and Tran-Dinh 2019, theorem 2).
+        A Newton step d is much too long where curvatures are small, as for rare classes; cut to
+        log(1 + |d|) it lowers the loss of its leaf (Sun and Tran-Dinh 2019, theorem 2).
         """
         step = plan.learning_rate * values
         if plan.leaves == "search" or not self.loss.is_self_concordant:
@@ -193,7 +193,7 @@ class Rounds:
 
 # ---- how trees are grown -------------------------------------------------------------------------
 
-# Curvature that a leaf needs, for one row: below it the values of leaves have no digits left.
+# Curvature that a leaf needs per row: below it the values of leaves have no digits left.
 LEAST_CURVATURE = 1e-3
 
 
@@ -204,7 +204,7 @@ class GrowthPlan:
     `second_order` grows by gradient and curvature, else by gradient alone; `leaves` says how the
     values of leaves are found: "model" (by the core, from what the tree was grown on), "newton"
     (one step with the curvature) or "search" (the best constant). `groups` are columns that may
-    meet on one path, one row of 0 and 1 for each group; `price` is what a leaf must be worth.
+    interact on one path, one row of 0 and 1 for each group; `price` is the least gain of a leaf.
     """
 
     learning_rate: float = 0.1
@@ -222,7 +222,7 @@ class GrowthPlan:
     price: float = 0.0
 
     def limits(self, rows: Array, weights: Array, d: int) -> Any:
-        """The limits for the core, for rows that count so much."""
+        """The limits for the core, for rows of these weights."""
         counted = float(np.ceil(rows).sum())
         most = max(min(int((rows > 0).sum()), int(counted) // max(self.min_leaf_rows, 1)), 1)
         depth = NO_LIMIT if self.max_depth is None else self.max_depth
@@ -244,7 +244,7 @@ class GrowthPlan:
 
 
 def is_second_order(loss: Loss) -> bool:
-    """Whether the curvature of a loss tells how far to go: it does not where slopes stay the same.
+    """Whether the curvature of a loss determines the step: not if slopes stay the same.
 
     Huber's loss has none for large errors, which would then never be corrected.
     """
@@ -262,10 +262,10 @@ def is_second_order(loss: Loss) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class GrownTrees:
-    """What the core writes: nodes of K trees, in preorder, with room for more.
+    """The core's output: nodes of K trees, in preorder, with room for more.
 
     `shape` has for each node its column, code, left and right child, and whether missing values go
-    left; `numbers` its value, gain, curvature, between what its value must be, and its rows.
+    left; `numbers` its value, gain, curvature, the bounds of its value, and its rows.
     """
 
     shape: Array
@@ -296,8 +296,8 @@ class GrownTrees:
     def prune(self, k: int, price: float) -> Array:
         """Undo splits of tree k that do not gain their price; returns where each node has gone.
 
-        Bottom-up: a split is worth what it gains, and what those below it are worth (Breiman et
-        al. 1984, section 10.2).
+        Bottom-up: a split is worth its gain plus the worth of those below it (Breiman et al. 1984,
+        section 10.2).
         """
         nodes = self.nodes(k)
         left, right = self.shape[2, nodes], self.shape[3, nodes]
@@ -403,7 +403,7 @@ def of_one_score(loss: Loss, y: Array, z: Array, k: int) -> tuple[Loss, Array]:
 
 @dataclass(frozen=True, eq=False)
 class _OneScore(Loss):
-    """A loss of K scores as a function of one of them; the target of a row is its number."""
+    """A loss of K scores as a function of one of them; the target of a row is its index."""
 
     loss: Loss
     y: Array

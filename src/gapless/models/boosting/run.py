@@ -1,6 +1,6 @@
 """A run of boosting: rounds until they are enough, the validation loss stops falling, or time ends.
 
-Estimators call `boost` for a fit, and for fits to some of the rows when asked about unseen ones.
+Estimators call `boost` for a fit, and for fits to some of the rows for unseen ones.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class BoostingTrace:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """Rows that are scored after each round: features, targets of the loss, weights, scores.
+    """Rows scored after each round: features, targets of the loss, weights, scores.
 
     F are the features as trees read them, X as the caller gave them.
     """
@@ -87,12 +87,12 @@ class HeldOutRows:
     z: Array
 
     def add(self, trees: Round) -> None:
-        """Move the scores by what the trees of a round say."""
+        """Move the scores by the predictions of a round's trees."""
         add_rounds([trees], self.F, self.z)
 
 
 def add_rounds(rounds: Sequence[Round], F: Any, z: Array) -> None:
-    """Add to scores (n, K) what trees say of rows, in the order and to the bit as fits do."""
+    """Add the trees' predictions to scores (n, K), in the order and to the bit as fits do."""
     for trees in rounds:
         for k, tree in enumerate(trees):
             z[:, k] += PackedTrees.of([tree]).sum(F)[:, 0]
@@ -123,9 +123,8 @@ def mean_loss(loss: Loss, y: Array, z: Array, weights: Array) -> float:
 class Run:
     """What a run has done so far.
 
-    `wanted` is the number of rounds that it goes on to; `ending` is "" for all of them, or "early",
-    "monitor", "callback", "time_limit", "interrupted", or "folds" if there was no time to choose
-    their number.
+    `wanted` is its target number of rounds; `ending` is "" for all of them, or "early", "monitor",
+    "callback", "time_limit", "interrupted", or "folds" if there was no time to choose their number.
     """
 
     trees: list[Round] = field(default_factory=list)
@@ -152,7 +151,7 @@ class Drawing:
     rows: int
 
     def draw(self, seed: int, weights: Array, repeats: Array) -> tuple[Array, Array, Array]:
-        """Weights and numbers of the rows that were drawn, and the weights of those left out."""
+        """Weights and numbers of the drawn rows, and the weights of those left out."""
         population = self.population
         copies = np.ceil(population.weights)
         size = max(int(self.share * copies.sum()), 1)
@@ -181,8 +180,8 @@ def boost(
 ) -> Run:
     """Add rounds to a run until there are `last`.
 
-    `adapt` may change the loss before each round; `after_round` returns "" to go on, or what ends
-    the run. What was grown before Ctrl-C or the time limit is kept.
+    `adapt` may change the loss before each round; `after_round` returns "" to continue, or what
+    ends the run. What was grown before Ctrl-C or the time limit is kept.
     """
     run.wanted = last
     began = time.monotonic() - (run.seconds[-1] if run.seconds else 0.0)
@@ -234,7 +233,7 @@ def _round(
 
 
 def _trim(run: Run) -> None:
-    """Forget what belongs to a round that was not finished."""
+    """Drop what belongs to an unfinished round."""
     rounds = min(len(run.trees), len(run.seconds) - 1)
     del run.trees[rounds:], run.out_of_bag[rounds:]
     for losses in (run.training, run.validation, run.seconds):
@@ -246,7 +245,7 @@ def _trim(run: Run) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A run, what was learned beside its trees, and the scores by which it was judged."""
+    """A run, what was learned besides its trees, and the scores by which it was judged."""
 
     run: Run
     learned: dict[str, Any]
@@ -255,7 +254,7 @@ class Fitted:
 
 
 class Judge:
-    """What is looked at after each round; `predict` scores other rows by the rounds there are."""
+    """What is checked after each round; `predict` scores other rows by the current rounds."""
 
     def __init__(
         self,
@@ -282,14 +281,14 @@ class Judge:
             self._score()
 
     def _scorer(self) -> Any:
-        """What rounds are judged by instead of the loss, where they are judged at all."""
+        """The scorer of rounds in place of the loss, if they are scored at all."""
         scoring = getattr(self.model, "scoring", "loss")
         if scoring == "loss" or not self.model._stops_early(self.data):
             return None
         return check_scoring(self._twin(None, self.rounds.z), scoring)
 
     def _twin(self, X: Any, z: Array) -> Any:
-        """The model as it is now, which knows the scores z of the rows X already."""
+        """The current model, which already knows the scores z of the rows X."""
         twin: Any = copy.copy(self.model)
         twin._raw_predict = lambda asked: z if asked is X else self.predict(asked)
         if self.data.outputs.classes is not None:
@@ -316,7 +315,7 @@ class Judge:
         return float(self.scorer(self._twin(X, z), X, y, **options))
 
     def ending(self, run: Run) -> str:
-        """What those who watch say after a round: "" to go on, or why not."""
+        """The watchers' verdict after a round: "" to continue, or why not."""
         if self.callback is not None and self.callback(run.trace, 0.0):
             return "callback"
         if self.scorer is not None:

@@ -1,7 +1,7 @@
 """Forests: many trees on random draws of the rows, each split on a random choice of columns.
 
 What random forests and extremely randomised trees share: reading, growing in batches, adding trees,
-and the mean over the trees. Trees are kept compactly; `estimators_` makes estimators of them.
+and the mean over the trees. Trees are stored compactly; `estimators_` makes estimators of them.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ from .out_of_bag import (
 
 Array = np.ndarray
 
-# From so many rows on, max_bins="auto" cuts columns into bins: measured on 100,000 rows of covtype,
-# the forest is as good (0.930) and sooner grown (3.3 s in place of 3.5 s).
+# From this many rows on, max_bins="auto" cuts columns into bins: measured on 100,000 rows of
+# covtype, the forest is as good (0.930) and grows faster (3.3 s instead of 3.5 s).
 MANY_ROWS, BINS = 20_000, 255
-# What oob_score asks for.
+# The attributes that oob_score requests.
 OUT_OF_BAG = ("oob_score_", "oob_decision_function_", "oob_prediction_")
-# The value of class_weight that balances the classes anew in every draw.
+# The value of class_weight that rebalances the classes in every draw.
 SUBSAMPLE = "balanced_subsample"
 
 
 class Forest(Ensemble, BaseEstimator):
     """Base of the forests."""
 
-    # How a subclass splits: at the best threshold, or at one that is drawn.
+    # How a subclass splits: at the best threshold, or at a random one.
     _splitter = "best"
     n_classes_: Any
     _by_output: Callable[[Array], list[Array]]
@@ -200,7 +200,7 @@ class Forest(Ensemble, BaseEstimator):
         return None if self.bootstrap else "balanced"
 
     def _has_own_class_weights(self) -> bool:
-        """Whether classes are balanced anew in every draw."""
+        """Whether classes are rebalanced in every draw."""
         class_weight = getattr(self, "class_weight", None)
         return isinstance(class_weight, str) and class_weight == SUBSAMPLE
 
@@ -231,7 +231,7 @@ class Forest(Ensemble, BaseEstimator):
             )
 
     def _trees_to_keep(self, data: ForestData) -> list[Any]:
-        """Trees of an earlier fit, to which others are to be added."""
+        """Trees of an earlier fit, to which others are added."""
         known, now = self.columns_, data.tree_data.columns
         same = [np.array_equal(a, b) for a, b in zip(known.levels, now.levels)]
         same += [len(known) == len(now), self.n_outputs_ == data.outputs.y.shape[1]]
@@ -246,7 +246,7 @@ class Forest(Ensemble, BaseEstimator):
         return list(self.trees_)
 
     def _threads(self) -> AbstractContextManager:
-        """As many threads as n_jobs says; None leaves the choice to the environment."""
+        """The number of threads by n_jobs; None leaves the choice to the environment."""
         if self.n_jobs is None:
             return nullcontext()
         return threads(joblib.effective_n_jobs(self.n_jobs))
@@ -255,7 +255,7 @@ class Forest(Ensemble, BaseEstimator):
 
     @property
     def _leaf_size(self) -> Any:
-        """The fewest rows of a leaf: the parameter, or what the fit has chosen for it."""
+        """The fewest rows of a leaf: the parameter, or the value the fit has chosen for it."""
         given = self.min_samples_leaf
         return given if given != OOB else vars(self).get("min_samples_leaf_", USUAL_SIZE)
 
@@ -273,13 +273,13 @@ class Forest(Ensemble, BaseEstimator):
         return {CHOSEN: size, "search_": choice.search, "_choice": choice}, trees
 
     def _chosen_before(self) -> dict[str, Any]:
-        """The same of an earlier fit, to whose trees others are added."""
+        """The same from an earlier fit, to whose trees others are added."""
         names = (CHOSEN, "search_", "_choice") if self._tuned() else ()
         return {name: value for name, value in vars(self).items() if name in names}
 
     def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
         if not self._tuned() or not fitted.is_out_of_bag:
-            # Forests that were fitted to parts of the rows have each chosen for themselves.
+            # Forests fitted to parts of the rows have each made their own choice.
             return plain
         return super()._corrected(fitted, plain)
 
@@ -320,7 +320,7 @@ class Forest(Ensemble, BaseEstimator):
         return learned
 
     def _set_oob_score_and_attributes(self, grown: Forest, data: EnsembleData) -> None:
-        """Give a forest that is grown its score out of bag; the name is scikit-learn's."""
+        """Set the out-of-bag score of a grown forest; the name is scikit-learn's."""
         for name, value in out_of_bag_attributes(grown, data).items():
             setattr(grown, name, value)
 
@@ -332,7 +332,7 @@ class Forest(Ensemble, BaseEstimator):
         return self.trees_.packed
 
     def _read_rows(self, X: Any) -> Any:
-        """Rows to predict: categories as level numbers, NaN where a value is missing."""
+        """Rows to predict: categories as level numbers, NaN for missing values."""
         check_is_fitted(self)
         return read_new(self, self.columns_, X)
 
@@ -361,17 +361,17 @@ class Forest(Ensemble, BaseEstimator):
         return values if len(used) == values.shape[1] else values[:, used]
 
     def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:
-        """Sums over the trees that did not draw a row, (n, ΣK), and how many they were."""
+        """Sums over the trees that did not draw a row, (n, ΣK), and their number."""
         bags = bags_of(self, population_of(data).place)
         return sums_out_of_bag(self, self._training_rows(data), bags)
 
     def _training_rows(self, data: EnsembleData) -> Any:
-        """The rows of the fit as prediction sees them; they have been checked."""
+        """The rows of the fit as prediction sees them; they are already validated."""
         return encoded(self.columns_, data.X)
 
     @property
     def _n_samples_bootstrap(self) -> int:
-        """How many rows each tree has drawn, under scikit-learn's name."""
+        """The number of rows that each tree has drawn, under scikit-learn's name."""
         return int(self._max_samples)
 
     def _counts(self, seeds: Array | None = None) -> Iterator[Array]:
@@ -393,7 +393,7 @@ class Forest(Ensemble, BaseEstimator):
         return self.get_params(deep=False) | {"min_samples_leaf": self._leaf_size}
 
     def _formula(self) -> None:
-        """None: each tree is grown for itself."""
+        """None: each tree is grown by itself."""
 
     # ---- reading the forest ----------------------------------------------------------------------
 
@@ -413,7 +413,7 @@ class Forest(Ensemble, BaseEstimator):
 
     @property
     def estimator(self):
-        """The kind of tree that the forest is made of, before any fit."""
+        """The kind of tree in the forest, before any fit."""
         return self._template()
 
     @property
@@ -424,12 +424,12 @@ class Forest(Ensemble, BaseEstimator):
         return [self._member(tree, seed) for tree, seed in zip(self.trees_, self._seeds)]
 
     def _template(self, random_state: Any = None) -> Any:
-        """The kind of tree that the forest is made of."""
+        """The kind of tree in the forest."""
         kind = DecisionTreeClassifier if is_classifier(self) else DecisionTreeRegressor
         own, names = self.get_params(deep=False), kind().get_params()
         shared = {name: value for name, value in own.items() if name in names}
         if self.criterion == OLD_NAME:
-            # The caller has been told; the trees get the new name.
+            # The caller has been warned; the trees get the new name.
             shared["criterion"] = "squared_error"
         fixed = {
             "random_state": random_state,
@@ -447,7 +447,8 @@ class Forest(Ensemble, BaseEstimator):
         for name in ("columns_", "n_outputs_", "n_features_in_", "max_features_"):
             setattr(member, name, getattr(self, name))
         if self.columns_.is_category.any() and hasattr(self, "feature_names_in_"):
-            # Only a table has categories; of numbers, members take bare arrays, as scikit-learn's.
+            # Only a table has categories; for numbers, members take bare arrays, as in
+            # scikit-learn.
             member.feature_names_in_ = self.feature_names_in_
         member.tree_ = tree
         if is_classifier(self):
@@ -500,7 +501,7 @@ class Forest(Ensemble, BaseEstimator):
         return sp.hstack(paths).tocsr(), self._packed.start.copy()
 
     def _leaves(self):
-        """Which training rows are in which leaves; found when first asked for."""
+        """Which training rows are in which leaves; computed on first use."""
         known = vars(self).get("_known_leaves")
         if known is None:
             data = self._remembered("fit again, since copies and files do not keep them").data
@@ -508,7 +509,7 @@ class Forest(Ensemble, BaseEstimator):
         return known
 
     def __getstate__(self):
-        # What can be made again is not taken along.
+        # What can be recomputed is not included.
         state = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_known_leaves"}
 

@@ -27,10 +27,10 @@ from ..trees import (
 
 Array = np.ndarray
 
-# Trees grow in batches of about so many seconds, between which progress is shown.
+# Trees grow in batches of about this many seconds, between which progress is shown.
 BATCH_SECONDS = 1.0
-# min_samples_leaf="oob" leaves the choice to the fit; before that, or if it cannot choose, trees
-# have the leaves of scikit-learn's.
+# min_samples_leaf="oob" leaves the choice to the fit; before that, or if it cannot choose, leaves
+# have scikit-learn's size.
 OOB, USUAL_SIZE = "oob", 1
 
 
@@ -81,14 +81,14 @@ def with_tree_data(forest: Any, data: EnsembleData) -> ForestData:
 
 
 def population_of(data: EnsembleData) -> Population:
-    """The distinct rows that count, in the score and in the fit."""
+    """The distinct rows with weight, in the score and in the fit."""
     outputs = data.outputs
     weights = np.where(outputs.weights > 0, outputs.sample_weight, 0.0)
     return Population.of(data.numbers, outputs.y, weights)
 
 
 def batches(forest: Any, data: Any, seeds: Array, size: int) -> Iterator[list[Any]]:
-    """Trees in batches, of which there are some within the limit of time."""
+    """Trees in batches, as many as the time limit allows."""
     seconds = BATCH_SECONDS
     if forest.time_limit is not None:
         seconds = min(seconds, 0.1 * forest.time_limit)
@@ -156,7 +156,7 @@ def _options(forest: Any, data: TreeData, size: int) -> Options:
     """How trees are grown; limits that are parts of all rows are parts of those drawn."""
     if size == 0:
         return forest._template()._options(data, np.arange(len(data.outputs.y)))
-    # So many rows of the mean weight stand for any draw.
+    # This many rows of the mean weight represent any draw.
     outputs = data.outputs
     share = size / float(outputs.sample_weight.sum())
     drawn = replace(outputs, sample_weight=np.array([float(size)]), weights=share * outputs.weights)
@@ -165,8 +165,9 @@ def _options(forest: Any, data: TreeData, size: int) -> Options:
 
 
 def keys_of(seeds: Array) -> Iterator[int]:
-    """What a tree with each of these as its random_state seeds its growth with."""
-    # To make a generator takes sixty times as long as to seed it again, a part of a small fit.
+    """The seeds of growth for trees with each of these as random_state."""
+    # Making a generator takes sixty times as long as reseeding it, a noticeable part of a small
+    # fit.
     generator = np.random.RandomState(0)
     for seed in seeds:
         generator.seed(int(seed))
@@ -174,6 +175,6 @@ def keys_of(seeds: Array) -> Iterator[int]:
 
 
 def chances_of(outputs: Outputs) -> Array | None:
-    """To what the chances of the rows are proportional; None where they are equal."""
+    """Numbers proportional to the chances of the rows; None if they are equal."""
     weights = outputs.sample_weight
     return None if np.all(weights == weights[0]) else weights

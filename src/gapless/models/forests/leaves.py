@@ -1,4 +1,4 @@
-"""Which rows share leaves: how near they are, and the quantiles of their targets.
+"""Which rows share leaves: their proximity, and the quantiles of their targets.
 
 References
 ----------
@@ -20,12 +20,12 @@ from ..trees import PackedTrees
 
 Array = np.ndarray
 
-# Rows of which pairs are formed at a time.
+# Rows whose pairs are formed at a time.
 ROWS_AT_A_TIME = 2000
 
 
 def leaf_table(packed: PackedTrees, F: Any) -> sp.csr_matrix:
-    """Which leaves each row ends up in: (n, nodes of all trees), a one for each tree."""
+    """The leaves of each row: (n, nodes of all trees), a one for each tree."""
     leaves = packed.apply(F) + packed.start[:-1]
     rows, trees = leaves.shape
     start = np.arange(rows + 1) * trees
@@ -93,7 +93,7 @@ def _weighted_quantiles(weights: sp.csr_matrix, values: Array, levels: Array) ->
     sums = np.cumsum(weights.data)
     ends = sums[weights.indptr[1:] - 1]
     begins = np.concatenate([[0.0], ends[:-1]])
-    # A little below: sums of many parts may miss a level by rounding.
+    # Slightly below: sums of many parts may miss a level by rounding.
     wanted = begins[:, None] + (ends - begins)[:, None] * (levels - 1e-9)
     place = np.searchsorted(sums, wanted.ravel()).reshape(wanted.shape)
     place = np.clip(place, weights.indptr[:-1, None], weights.indptr[1:, None] - 1)

@@ -1,7 +1,7 @@
-"""What the rows tell that trees have not drawn: scores, importances, and the best size of leaves.
+"""What out-of-bag rows show: scores, importances, and the best size of leaves.
 
 To choose that size the first trees are grown with leaves of each size, on the same draws, and those
-of the winner stay in the forest. Rows of one x are out of bag together: a row is judged by the
+of the winner stay in the forest. Rows of one x are out of bag together: a row is scored by the
 trees that have drawn none of its equals, whatever their targets.
 """
 
@@ -30,13 +30,13 @@ from .growing import USUAL_SIZE, batches, chances_of, keys_of
 
 Array = np.ndarray
 
-# Sums out of bag are over so many trees at a time, which bounds the memory for who saw which row.
+# Sum out of bag over this many trees at a time, which bounds the memory for who saw which row.
 TOGETHER = 32
-# The sizes that are tried, the simplest model first, and how many trees each of them has for it.
+# The sizes to try, the simplest model first, and the number of trees for each.
 SIZES, FIRST_TREES = (10, 3, 1), 20
-# The part of a time limit that they may take: most of it is for the forest.
+# The part of a time limit they may take: most of it is for the forest.
 PART_OF_TIME = 0.5
-# Where a forest keeps the size that was chosen.
+# The attribute of the chosen size.
 CHOSEN = "min_samples_leaf_"
 
 
@@ -45,7 +45,7 @@ def bags_of(
 ) -> Iterator[tuple[PackedTrees, Array]]:
     """Some of the trees, a few at a time, and which rows each has seen, (trees, n).
 
-    `place` says which distinct row each row is.
+    `place` is the distinct row of each row.
     """
     chosen, seen = forest._packed.part(among), forest._seen(place, forest._seeds[among])
     for first in range(0, len(chosen), TOGETHER):
@@ -56,7 +56,7 @@ def bags_of(
 def sums_out_of_bag(
     forest: Any, F: Any, bags: Iterable[tuple[PackedTrees, Array]]
 ) -> tuple[Array, Array]:
-    """Sums over the trees that did not draw a row, of rows as prediction sees them."""
+    """Sums over the trees that did not draw a row, for rows as prediction sees them."""
     sums: Any = 0.0
     used = np.zeros(F.shape[0], dtype=np.int64)
     with forest._threads():
@@ -67,7 +67,7 @@ def sums_out_of_bag(
 
 
 def out_of_bag_attributes(forest: Any, data: EnsembleData) -> dict[str, Any]:
-    """The score out of bag, and the predictions that it judges."""
+    """The out-of-bag score, and its predictions."""
     y, is_counted = data.outputs.as_given, data.outputs.sample_weight > 0
     has_classes = is_classifier(forest)
     if has_classes:
@@ -91,7 +91,7 @@ def out_of_bag_attributes(forest: Any, data: EnsembleData) -> dict[str, Any]:
 
 
 def _check_judgeable(y: Array) -> None:
-    """Refuse classes that no score out of bag is known for."""
+    """Refuse classes without a known out-of-bag score."""
     kind = type_of_target(y)
     if kind in ("unknown", "multiclass-multioutput"):
         raise ValueError(
@@ -180,7 +180,7 @@ def oob_importances(self, n_repeats=5, random_state=0):
 
 
 def _mean(sums: Array, used: Array) -> Array:
-    """The mean over the trees that say something of a row; NaN where none does."""
+    """The mean over the trees that predict a row; NaN if none does."""
     return np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
 
 
@@ -256,19 +256,19 @@ class _OutOfBag:
         self.data, self.seeds, self.members = data.tree_data, seeds, members
         outputs = self.data.outputs
         n = len(outputs.y)
-        # The distinct rows of a fit stand in the order of their content.
+        # The distinct rows of a fit are in the order of their content.
         self.units = self.data.units(np.arange(n))
         chances = chances_of(outputs)
         self.seen = np.empty((len(seeds), n), dtype=bool)
         for seen, key in zip(self.seen, keys_of(seeds)):
             seen[:] = np.bincount(self.units, draw_rows(n, draws, key, chances))[self.units] > 0
-        # Of one tree alone nobody knows how far it is from others.
+        # A single tree does not show how far it is from others.
         self.rows = np.flatnonzero(np.sum(~self.seen, axis=0) >= 2)
         self.weights = outputs.sample_weight[self.rows]
         self.scores: dict[int, tuple[Array, Array]] = {}
 
     def add(self, size: int, trees: list[Any]) -> None:
-        """Judge the rows by trees whose leaves have at least so many."""
+        """Score the rows by trees with leaves of at least `size` rows."""
         if not len(self.rows):
             return
         packed, rows = PackedTrees.of(trees), self.rows
@@ -276,15 +276,15 @@ class _OutOfBag:
         squares, _ = replace(packed, table=packed.table**2).sum_without(self.data.F, self.seen)
         count = used[rows, None]
         mean = sums[rows] / count
-        # The mean of a few trees is off by more than that of all, the more so the smaller their
-        # leaves: by their variance times the difference of 1/trees.
+        # The mean of a few trees has a larger error than that of all, more so with smaller leaves:
+        # by their variance times the difference of 1/trees.
         variance = (squares[rows] - count * mean**2) / (count - 1)
         errors = (mean - self._targets) ** 2 - variance * (1 / count - 1 / self.members)
         self.scores[size] = self._scores(mean, errors)
 
     @property
     def _targets(self) -> Array:
-        """What trees should say of the rows: numbers, or 1 for the class of each output."""
+        """The ideal predictions for the rows: numbers, or 1 for the class of each output."""
         y = self.data.outputs.y[self.rows]
         if not self.data.has_classes:
             return y
@@ -297,7 +297,7 @@ class _OutOfBag:
         if self.data.has_classes:
             most = max(self.data.widths)
             predicted = np.argmax(mean.reshape(len(mean), -1, most), axis=2)
-            # Of two classes the error of one is that of the other.
+            # With two classes the error of one is that of the other.
             by = errors.sum(axis=1) / y.shape[1] / (2 if most == 2 else 1)
             return -by, np.all(predicted == y[self.rows], axis=1).astype(float)
         center = np.average(y[self.rows], axis=0, weights=self.weights)
@@ -306,7 +306,7 @@ class _OutOfBag:
         return -errors.mean(axis=1), shown
 
     def choice(self) -> Choice | None:
-        """The best size, of equal ones the largest; None if no rows could be judged."""
+        """The best size; ties go to the largest; None if no rows could be scored."""
         if not self.scores:
             return None
         units = Distinct.by(self.units[self.rows], self.weights)

@@ -27,7 +27,7 @@ from ..trees import (
 from .forest import SUBSAMPLE, Forest
 from .leaves import predict_quantiles
 
-# What the docstrings of all forests, or of those of one task, describe alike.
+# Shared by the docstrings of all forests, or of those of one task.
 FOREST = """
 n_estimators : int
     The number of trees.

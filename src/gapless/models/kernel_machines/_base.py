@@ -1,4 +1,4 @@
-"""What kernel ridge, Gaussian processes and local regression share, being regressors."""
+"""What kernel ridge, Gaussian processes and local regression share as regressors."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ sample_weight : array-like of shape (n_samples,)
 
 
 class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, BaseEstimator):
-    """Base of regressors that predict from their training rows.
+    """Base class of regressors that predict from their training rows.
 
-    A subclass gives `fit`, `_predict` for rows that have been read, `_refittable` for held-out
-    predictions and `_certify` for the data of the fit; `_stored` lists what a fit leaves.
+    A subclass has `fit`, `_predict` for validated rows, `_refittable` for held-out predictions and
+    `_certify` for the data of the fit; `_stored` lists what a fit leaves.
     """
 
     _guide = "kernel_regression"
@@ -58,7 +58,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         return read_regression(self, X, y, sample_weight, multi_output=True, reset=reset)
 
     def _check_texts(self, X: Any) -> None:
-        """Say which machines take texts, where the kernel compares them."""
+        """Raise an error that names the machines that take texts, if the kernel compares them."""
         kernel = getattr(self, "kernel", None)
         if getattr(kernel, "name", kernel) not in OF_STRINGS or np.ndim(X) != 1:
             return
@@ -68,7 +68,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         )
 
     def _predict(self, X: Any) -> Array:
-        """Predictions (n, K) of rows that have been read."""
+        """Predictions (n, K) of validated rows."""
         raise NotImplementedError
 
     def _certify(self, data: Training) -> Certificate:
@@ -111,7 +111,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         return predict_with_intervals(self, X, interval)
 
     def _scores(self, X) -> Array:
-        """Predictions of rows as the caller gives them, (n,) or (n, K), in the precision of X."""
+        """Predictions of the caller's rows, (n,) or (n, K), in the precision of X."""
         check_is_fitted(self)
         X = read_rows(self, X)
         z = self._predict(X).astype(X.dtype, copy=False)
@@ -129,7 +129,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         return z[:, 0] if self._is_flat else z
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate, computed again from the data of the fit."""
+        """The certificate, recomputed from the data of the fit."""
         return self._certify(self._reread(X, y, sample_weight))
 
     def _fitted(self, data: Training) -> Refittable | Fitted:

@@ -36,7 +36,7 @@ from ...problem import PRECOMPUTED, RESIDUAL, Drawing, smallest, some_rows
 from ...unseen import take_over
 
 POLYNOMIAL = ("poly", "polynomial")
-# Eigenvalues of the kernel of the landmarks below this part of the largest count as this much.
+# Eigenvalues of the landmarks' kernel below this part of the largest are raised to it.
 SMALLEST = 1e-12
 
 
@@ -213,7 +213,7 @@ class Nystroem(OfParts, KernelFeatureMap):
         return self._keep(learned, table)
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         width = self.components_.shape[1]
         if self.kernel_.name != "precomputed" and width != self.n_features_in_:
             return f"components_ has {width} columns, and X has {self.n_features_in_}"
@@ -257,7 +257,7 @@ class Nystroem(OfParts, KernelFeatureMap):
         return kernels.by_name(self.kernel, gamma=self.gamma, **given)
 
     def _draw(self, kernel: Kernel, X, distinct: DistinctRows):
-        """Positions of the landmarks, in the order in which they were drawn."""
+        """Positions of the landmarks, in the order of drawing."""
         random = check_random_state(self.random_state)
         seed = int(random.randint(np.iinfo(np.int32).max))
         if not kernel.is_mercer:
@@ -270,7 +270,7 @@ class Nystroem(OfParts, KernelFeatureMap):
 
 
 def inverse_root(K):
-    """K^(−½) of a symmetric matrix; of its absolute eigenvalues where some are negative."""
+    """K^(−½) of a symmetric matrix, by absolute eigenvalues if some are negative."""
     values, vectors = call_lapack(eigh, K)
     sizes = np.abs(values)
     sizes = np.maximum(sizes, SMALLEST * max(sizes.max(initial=0.0), SMALLEST))

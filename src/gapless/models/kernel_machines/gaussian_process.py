@@ -36,7 +36,7 @@ from .marginal_likelihood import LikelihoodSearch, Parametrised, Posterior, Proc
 FLAT = 1e-3
 # The share of the targets' variance that counts as noise at first.
 NOISE = 0.1
-# Rows that are predicted with their variances at a time.
+# Rows predicted with their variances at a time.
 ROWS_AT_A_TIME = 4096
 
 
@@ -222,7 +222,7 @@ class GaussianProcessRegressor(KernelRegressor):
     # ---- the process -----------------------------------------------------------------------------
 
     def _start(self, process: Process) -> Any:
-        """The kernel as a function of its parameters, where the search begins."""
+        """The kernel as a function of its parameters, at the start of the search."""
         size = process.size
         if self.kernel is None:
             unit = size if size > 0 else 1.0
@@ -254,7 +254,7 @@ class GaussianProcessRegressor(KernelRegressor):
         return process, mean, std
 
     def _noise_of(self, n: int) -> Array:
-        """Variances that are added to the diagonal, (n,)."""
+        """Variances added to the diagonal, (n,)."""
         alpha = np.ravel(np.asarray(self.alpha, dtype=float))
         if len(alpha) not in (1, n):
             raise ValueError(
@@ -317,9 +317,9 @@ class GaussianProcessRegressor(KernelRegressor):
         }
 
     def _certificate(self, posterior: Posterior, means: Array, slope: float | None) -> Certificate:
-        """That of the mean, which has these values at the rows, and of fitted parameters.
+        """The certificate of the mean, with these values at the rows, and of fitted parameters.
 
-        `slope` is ‖∇‖∞ of their likelihood: None where nothing was fitted, inf where unknown.
+        `slope` is ‖∇‖∞ of their likelihood: None if nothing was fitted, inf if unknown.
         """
         process, kernel = posterior.process, posterior.kernel
         noise = variances(process.noise, kernel, process.X) / process.weights
@@ -382,7 +382,7 @@ class GaussianProcessRegressor(KernelRegressor):
         return mean, scaled if return_cov else np.sqrt(scaled)
 
     def _prior(self, X: Any, return_std: bool, return_cov: bool) -> Any:
-        """What the kernel says before any data."""
+        """The kernel's prediction before any data."""
         kernel = 1.0 * kernels.Gaussian(0.5) if self.kernel is None else self.kernel
         kernel, count = parametrised(kernel, X), self.n_targets or 1
         mean = np.zeros((X.shape[0], count))
@@ -411,7 +411,7 @@ class GaussianProcessRegressor(KernelRegressor):
         return self._y_train_std * z + self._y_train_mean
 
     def _reduced(self, kernel: Any, X: Any) -> Array:
-        """V = L⁻¹K(X_train, X), (n, rows): what the training rows tell of these is VᵀV."""
+        """V = L⁻¹K(X_train, X), (n, rows): the training rows explain VᵀV."""
         with single_blas():
             V, _ = lapack.dtrtrs(self.L_, kernel.between(X, self.X_train_).T, lower=1)
         return V
@@ -423,7 +423,7 @@ class GaussianProcessRegressor(KernelRegressor):
             return kernel.gram(X) - V.T @ V
 
     def _variance(self, X: Any) -> Array:
-        """Variances, some rows at a time."""
+        """Variances, in blocks of rows."""
         kernel = parametrised(self.kernel_, self.X_train_)
         variance = np.array(kernel.diagonal(X), dtype=float)
         for start in range(0, len(variance), ROWS_AT_A_TIME):
@@ -479,7 +479,7 @@ class GaussianProcessRegressor(KernelRegressor):
         return self._certificate(replace(posterior, c=c), means, None).primal
 
     def _on_trial(self, data: Training) -> tuple[Posterior, Array]:
-        """The process of the data with the stored kernel, and what the stored model predicts."""
+        """The process of the data with the stored kernel, and the stored model's predictions."""
         process, mean, std = self._process(data)
         kernel = parametrised(self.kernel_, process.X)
         start = self._start(process)
@@ -518,7 +518,7 @@ class GaussianProcessRegressor(KernelRegressor):
 
 
 def _of_slope(slope: float, is_flat: bool) -> str:
-    """What a slope says of the parameters, in words."""
+    """What a slope means for the parameters, in words."""
     if is_flat:
         return f"may have several maxima; here its largest slope is {slope:.2g}"
     if not np.isfinite(slope):
@@ -530,7 +530,7 @@ def _of_slope(slope: float, is_flat: bool) -> str:
 
 
 def variances(noise: Array, kernel: Any, X: Any) -> Array:
-    """All the noise of the rows; where there is none, what rounding does to the kernel."""
+    """All the noise of the rows; if there is none, the rounding of the kernel."""
     noise = noise + kernel.noise(X)
     return np.maximum(noise, EPS * float(np.mean(kernel.diagonal(X))))
 

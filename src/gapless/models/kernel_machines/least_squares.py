@@ -4,9 +4,9 @@ min ½Σ sᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖²  has  f = Σ cᵢ k(xᵢ
 
     (K + λS⁻¹) c + b1 = y,        and 1ᵀc = 0 where there is a bias b.
 
-Large systems are factored in float32, which takes half the time and half the memory, and the factor
-preconditions conjugate gradients on float64 residuals: a few products with K give all digits back.
-The products compute K anew, block by block. Called by kernel ridge and by Gaussian processes.
+Large systems are factorised in float32, which takes half the time and half the memory, and the
+factor preconditions conjugate gradients on float64 residuals: a few products with K restore all
+digits. The products recompute K, block by block. Called by kernel ridge and by Gaussian processes.
 
 References
 ----------
@@ -61,8 +61,8 @@ PATIENCE = 3
 class Coefficients:
     """Coefficients c (n, K) and biases b (K,), and f at the rows without the bias, Kc.
 
-    `is_solved` is False where the equations have no solution up to rounding, and c is the one of
-    least norm that comes nearest.
+    `is_solved` is False if the equations have no solution up to rounding; c is then the least-norm
+    vector that comes nearest.
     """
 
     c: Array
@@ -108,19 +108,19 @@ class KernelSquares:
         return len(self.y)
 
     def matrix(self, dtype: Any) -> KernelMatrix:
-        """K, with the noise, as it is computed in that precision."""
+        """K, with the noise, as computed in that precision."""
         if self.rows is None:
             return KernelMatrix(self.kernel, self.X, dtype=dtype)
         if self.kernel.name == "precomputed":
             return KernelMatrix(self.kernel, self.X, dtype=dtype).only(self.rows)
-        # Rows that are not there must not even shift the origin.
+        # Excluded rows must not even shift the origin.
         return KernelMatrix(self.kernel, Design(self.X).rows(self.rows).X, dtype=dtype)
 
     def new_gram(self, dtype: Any = np.float64) -> Array:
-        """K in that precision, an array of the caller's; MemoryError where it does not fit."""
+        """K in that precision, a new array; MemoryError if it does not fit."""
         K = self.matrix(dtype).required(WITHOUT_GRAM)
-        # LAPACK prints, and does not end well, where a number is not finite; single precision is
-        # only ever tried.
+        # LAPACK prints, and may crash, if a number is not finite; single precision is only ever a
+        # try.
         if dtype == np.float64 and not all_finite(K):
             raise ValueError(
                 f"the kernel {self.kernel.name} overflows float64 for some rows of X; rescale the "
@@ -159,7 +159,7 @@ class KernelSquares:
 
     @cached_property
     def is_convex(self) -> bool:
-        """Whether K has no negative eigenvalue beyond rounding, as kernels promise or it shows."""
+        """Whether K has no negative eigenvalue beyond rounding, by its kernel or by inspection."""
         if _is_trusted(self.kernel):
             return True
         if np.any(self.diagonal < 0):
@@ -203,7 +203,7 @@ class KernelSquares:
     ) -> tuple[tuple[Array, Array], bool]:
         """x with (K + diag)x = right, Kx, and whether all digits are there.
 
-        Conjugate gradients for all columns side by side; each takes its own step length.
+        Conjugate gradients for all columns side by side; each has its own step length.
         """
         x, Kx, r = np.zeros_like(right), np.zeros_like(right), right
         direction, before = np.zeros_like(right), np.ones(right.shape[1])
@@ -227,11 +227,11 @@ class KernelSquares:
             idle = idle + 1 if np.all((length <= ROUNDING * size) | (length > last / 2)) else 0
             if np.all(length <= ROUNDING * size) or idle == PATIENCE:
                 break
-        # What counts is the rounding of one product, not that of a sum of products.
+        # What counts is the rounding of one product, not of a sum of products.
         return (x, self.times(x)), bool(np.all(length <= ENOUGH * size))
 
     def _nearest(self, softness: Array, right: Array) -> tuple[Array, Array]:
-        """The x of least norm that comes nearest to solving equations that are singular."""
+        """The least-norm x that comes nearest to solving singular equations."""
         K = self._system(softness, np.float64)
         x = call_lapack(_lstsq, K, right)
         return x, self.times(x)
@@ -282,7 +282,7 @@ class TrainingRows:
 
     @cached_property
     def units(self) -> Distinct:
-        """Which of the distinct rows have one x, and are left out together."""
+        """Which of the distinct rows share an x, and are left out together."""
         labels = left_together(Design(self.data.X), self.data.y, self.data.weights > 0)
         return Distinct.by(np.unique(labels[self.first], return_inverse=True)[1], self.weights)
 
@@ -302,7 +302,7 @@ class TrainingRows:
         )
 
     def spread(self, c: Array) -> Array:
-        """Coefficients of the distinct rows (n, K) for all rows, equal ones by their weights."""
+        """Coefficients (n, K) of distinct rows spread to all rows, equal ones by their weights."""
         return self.distinct.shares(self.data.weights)[:, None] * c[self.distinct.inverse]
 
     def gather(self, of_all: Array) -> Array:
@@ -312,9 +312,9 @@ class TrainingRows:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """P at coefficients c, D at the dual point θ = λc, and what rounding may do to them.
+    """P at coefficients c, D at the dual point θ = λc, and the effect of rounding on them.
 
-    P − D = ½Σ(√s·r − λc/√s)² − λbΣc with r = y − Kc − b: what the equations leave, squared.
+    P − D = ½Σ(√s·r − λc/√s)² − λbΣc with r = y − Kc − b: the squared residual of the equations.
     """
 
     primal: float
@@ -338,7 +338,7 @@ class Proof:
         rounding = (8 + np.log2(1 + len(y))) * EPS * terms
         feasibility = Violation()
         if fit_bias:
-            # Σθ = 0 but for rounding; a bias up to twice as large as b changes D by no more.
+            # Σθ = 0 except for rounding; a bias up to twice as large as b changes D by no more.
             total = np.abs(theta.sum(axis=0))
             rounding += float(np.sum(total * (2 * np.abs(b) + np.max(np.abs(y), axis=0))))
             feasibility = Violation.largest(total)
@@ -347,7 +347,7 @@ class Proof:
         return cls(primal, dual, rounding, float(missed.sum()), conditions)
 
     def certificate(self, scale: float, tol: float, cure: str) -> Certificate:
-        """The verdict where K has no negative eigenvalues; the cure is for a gap that is large."""
+        """The verdict if K has no negative eigenvalues; the cure is for a large gap."""
         return judged(
             self.primal,
             self.dual,
@@ -379,9 +379,9 @@ class Proof:
 
 
 class Single:
-    """About the inverse of a positive definite float32 matrix, which is overwritten.
+    """Approximately the inverse of a positive definite float32 matrix, which is overwritten.
 
-    Calls return NaN where it is not positive definite in that precision.
+    Calls return NaN if it is not positive definite in that precision.
     """
 
     def __init__(self, H: Array):
@@ -403,7 +403,7 @@ class Single:
 
 
 def _is_trusted(kernel: Any) -> bool:
-    """Whether K is known to have no negative eigenvalue; kernels of the user's are looked at."""
+    """Whether K is known to have no negative eigenvalue; the user's kernels are inspected."""
     is_ours = type(kernel).__module__.startswith("gapless.")
     return kernel.is_mercer and is_ours and all(map(_is_trusted, kernel._parts().values()))
 

@@ -2,8 +2,7 @@
 
 Rows of one x are one row with the mean of their targets. With P the inverse of K + λS⁻¹ off the
 bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ, for groups y_G − P_GG⁻¹c_G. The model without row i predicts
-f(x) − (k(x)ᵀP + Qᵀ)ᵢ cᵢ/Pᵢᵢ for a new x, Q being what moves the bias. Called by `generalization`
-and `conformal`.
+f(x) − (k(x)ᵀP + Qᵀ)ᵢ cᵢ/Pᵢᵢ for a new x, where Q moves the bias. Called by `unseen`.
 """
 
 from __future__ import annotations
@@ -82,11 +81,11 @@ class KernelFit(Refittable):
         super().__init__(design, y, weights)
         self.kernel, self.strengths, self.fit_bias = kernel, strengths, fit_bias
         self.found, self.noise, self.offset = found, noise, offset
-        # A row of less noise counts for more.
+        # A row with less noise counts for more.
         self.trust = weights if noise is None else weights / noise
 
     def squares(self, distinct: Distinct) -> KernelSquares:
-        """What is minimised, with the rows of one x as one."""
+        """The objective with the rows of one x as one."""
         rows = None if distinct.is_everything else distinct.first
         y = distinct.means(self._targets, self.trust)
         return KernelSquares(self.kernel, self.design.X, rows, y, distinct.weights, self.fit_bias)
@@ -116,7 +115,7 @@ class KernelFit(Refittable):
         return self._model(rows, solve_each(part, self.strengths))
 
     def _model(self, rows: Array, found: Coefficients) -> Model:
-        """What predicts new rows from the coefficients of some rows."""
+        """A function that predicts new rows from the coefficients of some rows."""
         base = base_rows(self.kernel, self.design, rows)
 
         def predict(design: Design) -> Array:
@@ -174,7 +173,7 @@ class KernelFit(Refittable):
         return Pulls(targets, answer.P[:, at], answer.Q[at].sum(axis=1), pull)
 
     def scaled(self, factor):
-        """All strengths times so much."""
+        """All strengths times `factor`."""
         if not np.all(self.strengths > 0):
             return None
         return self._with(self.kernel, factor * self.strengths)
@@ -189,7 +188,7 @@ class KernelFit(Refittable):
 
     @property
     def is_limited(self):
-        """Whether the kernel is that of a shape."""
+        """Whether the kernel has a fixed shape."""
         return self.kernel.is_limited
 
     @property
@@ -224,7 +223,7 @@ class KernelFit(Refittable):
 class ConstantFit(Refittable):
     """What is left of a model whose time was up before its equations were solved: f = 0.
 
-    Its bias, where there is one, is the mean of the targets.
+    Its bias, if any, is the mean of the targets.
     """
 
     def __init__(self, design: Design, y: Array, weights: Array, fit_bias: bool):
@@ -257,12 +256,12 @@ class ConstantFit(Refittable):
         return held
 
     def without_each(self, rows):
-        """Not known in a form that is cheaper than folds."""
+        """Not available in a form that is cheaper than folds."""
         raise NotAvailable("leaving a row out takes refits, so folds are used")
 
 
 def base_rows(kernel: Any, design: Design, rows: Array) -> Any:
-    """The rows that a model is made of, as the kernel wants them when it predicts others."""
+    """The rows of a model, as the kernel needs them to predict others."""
     return rows if kernel.name == "precomputed" else design.rows(rows).X
 
 

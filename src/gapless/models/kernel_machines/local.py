@@ -30,7 +30,7 @@ from .tuning import METRIC, HeldOutPath, KernelChoice, search_of
 # Bandwidths that are tried, as multiples of n^(−1/(d + 4)): FIRST from LARGEST to SMALLEST, then
 # FINER between the neighbours of the best, ROUNDS times.
 LARGEST, SMALLEST, FIRST, FINER, ROUNDS = 10.0, 0.03, 16, 4, 2
-# Rows that are held out for a choice of bandwidth.
+# Rows held out to choose a bandwidth.
 MOST_ROWS = 2000
 # The factor by which the verdict on unseen data widens and narrows the neighbourhood.
 WIDER = 3.0
@@ -195,7 +195,7 @@ default="gaussian"
         return self
 
     def _warn(self, tried: int) -> None:
-        """Say that the time was up."""
+        """Warn that time was up."""
         kept = f"after {tried} bandwidths, and keeps the best of them"
         if not tried:
             kept = "before any bandwidth was tried, and uses a rule of thumb"
@@ -210,7 +210,7 @@ default="gaussian"
         return Smoother(X, y.reshape(len(y), -1), weights, self.kernel, int(self.degree))
 
     def _search(self, rows: TrainingRows, base: Array, units: Units) -> BandwidthSearch:
-        """Nothing tried yet, on the distinct x: the rows of one count as their mean."""
+        """A search, nothing tried yet, on the distinct x: the rows of one count as their mean."""
         merged = rows.unit_squares(None, False)
         smoother = self._smoother(units(base[rows.units.first]), merged.y, merged.weights)
         return BandwidthSearch(smoother, np.asarray(merged.within), self.select)
@@ -246,7 +246,7 @@ default="gaussian"
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certify(self, data):
-        # All that the model should be, from the data; the stored one is asked for its predictions.
+        # The ideal model, from the data; the stored one supplies its predictions.
         rows = TrainingRows(data)
         base = Design(data.X).rows(rows.first).dense()
         units = Units.of(base, rows.weights)
@@ -257,7 +257,7 @@ default="gaussian"
         return _certificate(smoother, points, values, bandwidth, self.tol)
 
     def _settled_bandwidth(self, search: BandwidthSearch) -> float:
-        """The bandwidth as given, or as the search has chosen it."""
+        """The bandwidth as given, or as chosen by the search."""
         if self.bandwidth != LOO:
             return float(self.bandwidth)
         if not hasattr(self, "search_"):
@@ -265,7 +265,7 @@ default="gaussian"
         return float(self.search_.values["bandwidth"][self.search_.chosen])
 
     def _fitted(self, data):
-        # The model is its data, which need no objective to be compared by.
+        # The model is its data, which can be compared without an objective.
         rows = TrainingRows(data)
         pairs = (
             (Design(data.X).rows(rows.first).dense(), self.X_fit_),
@@ -283,12 +283,12 @@ default="gaussian"
         return LocalFit(self, Design(data.X), data.y, data.weights, self.bandwidth_)
 
     def _formula(self) -> None:
-        """None: every row has an average, or a line, of its own."""
+        """None: every row has its own average or line."""
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Rows as distances are measured: from the means of the features, in standard deviations."""
+    """The scale of distances: from the means of the features, in standard deviations."""
 
     mean: Array
     scale: Array
@@ -308,7 +308,7 @@ class Units:
 def _in_time(
     smoother: Smoother, bandwidth: float, tol: float, status: str
 ) -> tuple[Certificate | None, str]:
-    """The certificate of what was fitted just now, if there is time for it, and the status."""
+    """The certificate of the current fit, if there is time for it, and the status."""
     if status == "found":
         try:
             points = _sample(smoother, MUCH_WORK)
@@ -321,7 +321,7 @@ def _in_time(
 
 
 def _sample(smoother: Smoother, work: float) -> Array:
-    """Positions of rows that a certificate looks at: all, or as many as the work allows."""
+    """Positions of rows that a certificate checks: all, or as many as the work allows."""
     n, d = smoother.X.shape
     each = n * (VALUE + d * (d if smoother.degree else 1))
     count = int(np.clip(work / each, FEWEST, MOST_ROWS))
@@ -331,7 +331,7 @@ def _sample(smoother: Smoother, work: float) -> Array:
 def _certificate(
     smoother: Smoother, at: Array, values: Array | None, bandwidth: float, tol: float
 ) -> Certificate:
-    """That values at some rows are the best of their local models; None are the smoother's own."""
+    """That values at some rows are the best of their local models; None for the smoother's own."""
     primal, dual = smoother.optimality(smoother.X[at], values, bandwidth)
     centred = smoother.y - np.average(smoother.y, axis=0, weights=smoother.weights)
     scale = 0.5 * float(np.average(np.sum(centred**2, axis=1), weights=smoother.weights))
@@ -348,9 +348,9 @@ def _certificate(
 
 
 class BandwidthSearch:
-    """Tries bandwidths, coarse first, and keeps what each predicts for held-out rows.
+    """Tries bandwidths, coarse first, and keeps the predictions of each for held-out rows.
 
-    `within` (n,) is by what mean square the targets of an x differ from their mean.
+    `within` (n,) is the mean square by which the targets of an x differ from their mean.
     """
 
     def __init__(self, smoother: Smoother, within: Array, select: str):
@@ -362,7 +362,7 @@ class BandwidthSearch:
         self.held: list[Array] = []
 
     def run(self, callback: Any) -> str:
-        """Search; "found", or what ended it."""
+        """Search; returns "found", or what ended it."""
         try:
             grid = self.unit * np.geomspace(LARGEST, SMALLEST, FIRST)
             trace = Trace()
@@ -393,7 +393,7 @@ class BandwidthSearch:
         return np.setdiff1d(np.geomspace(*ends, FINER + 2)[1:-1], path.strengths)
 
     def _path(self) -> HeldOutPath:
-        """All that were tried, the largest bandwidth first."""
+        """All bandwidths tried, the largest first."""
         order = np.argsort(-np.array(self.bandwidths), kind="stable")
         z = np.stack([self.held[k] for k in order], axis=1)
         y, weights = self.smoother.y[self.rows], self.smoother.weights[self.rows]
@@ -402,7 +402,7 @@ class BandwidthSearch:
 
     @property
     def bandwidth(self) -> float:
-        """The one that was chosen, or a rule of thumb where none was tried."""
+        """The chosen one, or a rule of thumb if none was tried."""
         if not self.bandwidths:
             return self.unit
         path = self._path()
@@ -418,7 +418,7 @@ class BandwidthSearch:
 
 
 class LocalFit(Refittable):
-    """A local regression, and how to do it again; scale and bandwidth count as given."""
+    """A local regression, and how to refit it; scale and bandwidth count as given."""
 
     strength = "the squared bandwidth"
 
@@ -457,7 +457,7 @@ class LocalFit(Refittable):
         return held
 
     def without_each(self, rows):
-        """Not known in a form that is cheaper than folds."""
+        """Not available in a form that is cheaper than folds."""
         raise NotAvailable("leaving a row out takes refits, so folds are used")
 
     def simpler(self):

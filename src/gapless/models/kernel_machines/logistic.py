@@ -1,7 +1,7 @@
 """Kernel logistic regression: probabilities of classes whose boundary may have any shape.
 
-For each scale γ of the kernel that is tried, the strengths of the penalty are followed as for
-linear models, on features of that kernel; the scales coarse first, then finer around the best.
+For each scale γ of the kernel tried, the strengths of the penalty are followed as for linear
+models, on features of that kernel; the scales coarse first, then finer around the best.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .tuning import explore, search_of
 
 Array = np.ndarray
 
-# What models are chosen by: minus the mean loss of a row, times its class weight.
+# The score that chooses models: minus the mean loss of a row, times its class weight.
 METRIC = "neg_log_loss"
 # How often the step between scales is halved around the best.
 HALVINGS = 1
@@ -231,7 +231,7 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
 
 
 def rough(model: Any, data: Training) -> Training:
-    """The data as features that are good enough to compare strengths and scales on."""
+    """The data as features good enough to compare strengths and scales."""
     distinct = DistinctRows.of(data.X, data.weights)
     rows, classes = len(distinct.first), len(data.classes) if data.classes is not None else 0
     rank = MOST_FEATURES if rows <= MANY_ROWS else FEW_FEATURES
@@ -244,7 +244,7 @@ def rough(model: Any, data: Training) -> Training:
 
 
 def tune_scale(model: Any, data: Training, callback: Any) -> PathChoice:
-    """The best γ, with the best C for it or the C that was given."""
+    """The best γ, with the best C for it or the given C."""
     base = float(model._at(gamma="scale")._kernel().resolve(data.X, data.weights).gamma)
     found: dict[float, PathChoice] = {}
 
@@ -278,7 +278,7 @@ def tune_scale(model: Any, data: Training, callback: Any) -> PathChoice:
 
 
 def _at_scale(model: Any, data: Training, callback: Any) -> PathChoice:
-    """The best C for one scale, or the one that was given."""
+    """The best C for one scale, or the given one."""
     if model._strength_name in model._tuned():
         return tune(model, data, callback)
     fitted: Fitted = fitted_of(model._at(C=1.0), data)

@@ -3,7 +3,7 @@
 y ~ N(0, K(θ) + diag(ν/s)) with noise ν and weights s; its logarithm and the gradient in θ cost n³.
 A row of weight s counts as s equal rows: their common likelihood is that of one row with noise ν/s,
 times (2πν)^(−(s−1)/2)/√s. `Parametrised` and `Theirs` are kernels of gapless and of scikit-learn as
-functions of their parameters θ, and look the same from here.
+functions of their parameters θ, with the same interface.
 
 References
 ----------
@@ -39,7 +39,7 @@ Array = np.ndarray
 DECADES = 6
 # If a kernel is off from the size of the targets by more decades, the search begins elsewhere.
 FAR = 3
-# The step of a difference in the logarithm of a parameter.
+# The step of a finite difference in the logarithm of a parameter.
 STEP = 1e-6
 # A logarithm this close to its bound is at it.
 AT_BOUND = 1e-3
@@ -55,10 +55,10 @@ class Parametrised:
         self.start = self.theta if start is None else start
 
     def near(self, size: float, X: Any) -> Parametrised:
-        """The kernel to begin at for targets of this mean square: its own size if that is near.
+        """The kernel to start with for targets of this mean square: its own size if that is near.
 
-        Where all its parts have a factor, they are multiplied alike, so that the fit does not
-        depend on the unit of the targets.
+        If all its parts have a factor, they are multiplied alike, so that the fit does not depend
+        on the unit of the targets.
         """
         is_factor, own = factors(self.kernel), float(np.mean(self.kernel.diagonal(X)))
         if is_factor is None or not (size > 0 and own > 0):
@@ -76,12 +76,12 @@ class Parametrised:
 
     @property
     def bounds(self) -> Array:
-        """Where they are looked for, (p, 2)."""
+        """The search range, (p, 2)."""
         reach = DECADES * np.log(10)
         return np.column_stack([self.start - reach, self.start + reach])
 
     def at(self, theta: Array) -> Any:
-        """The kernel of other parameters."""
+        """The kernel with other parameters."""
         moved = Parametrised.__new__(Parametrised)
         moved.kernel, moved.start = self.kernel.with_log_parameters(theta), self.start
         return moved
@@ -111,11 +111,11 @@ class Parametrised:
         return self.kernel.times(X, Z, coef)
 
     def plain(self) -> Kernel:
-        """The kernel for those who want no parameters."""
+        """The kernel without parameters."""
         return self.kernel
 
     def check(self) -> None:
-        """Warn of parameters at their bounds, as scikit-learn does."""
+        """Warn about parameters at their bounds, as scikit-learn does."""
         low, high = self.bounds.T
         for name, theta, a, b in zip(names(self.kernel), self.theta, low, high, strict=True):
             if min(theta - a, b - theta) <= AT_BOUND:
@@ -147,11 +147,11 @@ class Theirs:
 
     @property
     def bounds(self) -> Array:
-        """Where they are looked for, (p, 2)."""
+        """The search range, (p, 2)."""
         return self.kernel.bounds
 
     def at(self, theta: Array) -> Any:
-        """The kernel of other parameters."""
+        """The kernel with other parameters."""
         return Theirs(self.kernel.clone_with_theta(theta))
 
     def gram(self, X: Any) -> Array:
@@ -171,7 +171,7 @@ class Theirs:
         return list(np.moveaxis(self.kernel(X, eval_gradient=True)[1], 2, 0))
 
     def noise(self, X: Any) -> float:
-        """The variance that every row has of its own: what comparing a row with a copy lacks."""
+        """The variance that every row has of its own: lacking between a row and its copy."""
         row = X[:1]
         return max(float(self.kernel.diag(row)[0] - self.kernel(row, row)[0, 0]), 0.0)
 
@@ -180,7 +180,7 @@ class Theirs:
         return self.plain().times(X, Z, coef)
 
     def plain(self) -> Kernel:
-        """The kernel for those who want no parameters; without its noise."""
+        """The kernel without parameters, and without its noise."""
         return Callable(self.kernel)
 
     def check(self) -> None:
@@ -237,7 +237,7 @@ class Process:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows count differently."""
+        """Whether rows have different weights."""
         return bool(np.any(self.weights != 1))
 
     @property
@@ -293,7 +293,7 @@ class Posterior:
         return value - outputs * self._of_repeats()
 
     def _of_repeats(self) -> float:
-        """What rows of weight s lack in the likelihood of one row: see the top of this file."""
+        """The correction of one row's likelihood for weight s: see the top of this file."""
         s, noise = self.process.weights, self._noise
         if not self.process.is_weighted or np.any(noise <= 0):
             return 0.0
@@ -322,7 +322,7 @@ class Posterior:
         return found
 
     def _gradient_of_noise(self, inner: Array) -> Array:
-        """What the weights change: noise ν/s in place of ν, and the repeats."""
+        """The effect of the weights: noise ν/s in place of ν, and the repeats."""
         s, outputs = self.process.weights, self.c.shape[1]
         theta, X = self.kernel.theta, self.process.X
         steps = STEP * np.eye(len(theta))
@@ -340,7 +340,7 @@ class Posterior:
 
 
 class LikelihoodSearch:
-    """Looks for the parameters of a kernel that make the data most probable, and keeps the best."""
+    """Searches for the kernel parameters that make the data most probable, and keeps the best."""
 
     def __init__(self, process: Process, kernel: Any, callback: Any):
         self.process, self.kernel, self.callback = process, kernel, callback
@@ -349,7 +349,7 @@ class LikelihoodSearch:
         self.trace = Trace()
 
     def run(self, model: Any) -> str:
-        """Search as the model says; "found", or what ended it."""
+        """Search as the model specifies; returns "found", or what ended it."""
         is_open = model.optimizer is not None and len(self.kernel.theta) > 0
         if is_open:
             _check_positive(self.kernel.theta)
@@ -373,7 +373,7 @@ class LikelihoodSearch:
 
     @property
     def slope(self) -> float:
-        """The largest slope of the likelihood that leads to parameters within the bounds."""
+        """The largest slope of the likelihood towards parameters within the bounds."""
         if self.slopes is None or self.best is None:
             return np.inf
         return inward(self.slopes, self.best.kernel)
@@ -426,7 +426,7 @@ class LikelihoodSearch:
 
 
 def inward(slopes: Array, kernel: Any) -> float:
-    """The largest slope of the likelihood that leads to parameters within the bounds."""
+    """The largest slope of the likelihood towards parameters within the bounds."""
     theta, (low, high) = kernel.theta, kernel.bounds.T
     leads_out = ((theta <= low) & (slopes < 0)) | ((theta >= high) & (slopes > 0))
     return float(np.max(np.abs(np.where(leads_out, 0.0, slopes)), initial=0.0))

@@ -263,7 +263,7 @@ class KernelRidge(KernelRegressor):
         return data
 
     def _kernel(self, data: Training, rows: TrainingRows) -> Any:
-        """The kernel with all parameters numbers; where γ is to be chosen, the one to begin at."""
+        """The kernel with all parameters as numbers; the one to start with if γ is chosen."""
         gamma = "scale" if self.gamma == LOO else self.gamma
         if callable(self.kernel) and not isinstance(self.kernel, kernels.Kernel):
             kernel: Any = kernels.Callable(self.kernel, True, self.kernel_params)
@@ -279,7 +279,7 @@ class KernelRidge(KernelRegressor):
         return kernel.resolve(base, rows.weights)
 
     def _strengths(self, squares: KernelSquares) -> Array:
-        """λ of each target: α, and what the kernel itself says of noise."""
+        """λ of each target: α plus the kernel's own noise."""
         count = squares.y.shape[1]
         alpha = 1.0 if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=float)
         if np.size(alpha) not in (1, count):
@@ -313,7 +313,7 @@ class KernelRidge(KernelRegressor):
         )
 
     def _choose(self, squares: KernelSquares, strengths: Array, callback) -> KernelChoice | None:
-        """Choose the tuned parameters; None where there are none."""
+        """Choose the tuned parameters; None if there are none."""
         tuned = self._tuned()
         if not tuned:
             return None
@@ -340,7 +340,7 @@ class KernelRidge(KernelRegressor):
         )
 
     def _chosen(self, choice: KernelChoice | None, strengths: Array, kernel: Any) -> dict[str, Any]:
-        """The attributes that tell what was chosen; defaults where time ran out before."""
+        """The attributes of the choice; defaults if time ran out before."""
         found: dict[str, Any] = {}
         tuned = self._tuned()
         if "alpha" in tuned:
@@ -366,7 +366,7 @@ class KernelRidge(KernelRegressor):
         }
 
     def _warn(self, status: str, is_solved: bool) -> None:
-        """Say what went wrong, if anything did, and what to do."""
+        """Warn about what went wrong, if anything did, and what to do."""
         if status == "time_limit":
             warnings.warn(
                 f"KernelRidge reached {limit_name(self.time_limit, IN_SECONDS)} before its "
@@ -383,7 +383,7 @@ class KernelRidge(KernelRegressor):
 
     @property
     def _left_over(self) -> str:
-        """What a fit predicts whose time was up."""
+        """The prediction of a fit whose time was up."""
         has_learned = "features_" in vars(self) and np.any(self.coef_)
         return "with fewer features than requested" if has_learned else "a constant"
 
@@ -391,7 +391,7 @@ class KernelRidge(KernelRegressor):
 
     @property
     def _is_approximate(self) -> bool:
-        """Whether features stand for the kernel."""
+        """Whether features replace the kernel."""
         return "features_" in vars(self)
 
     @property
@@ -403,7 +403,7 @@ class KernelRidge(KernelRegressor):
         return Design(self.features_.transform(design.X)) if self._is_approximate else design
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         needed = ("features_", "coef_") if self._is_approximate else ("X_fit_", "dual_coef_")
         for name in needed:
             if name not in vars(self):
@@ -422,7 +422,7 @@ class KernelRidge(KernelRegressor):
         return self.kernel_.times(X, base, c[used]) + self.intercept_
 
     def _certified_exactly(self, X, y, sample_weight=None):
-        """The certificate for the kernel itself, whatever stood for it."""
+        """The certificate for the kernel itself, whatever replaced it."""
         if not self._is_approximate:
             return self._certified(X, y, sample_weight)
         features_of(self)  # refuses random ones in the name of this class

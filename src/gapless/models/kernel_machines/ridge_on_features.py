@@ -1,8 +1,8 @@
 """Least squares on features of a kernel, for more rows than a Gram matrix allows.
 
-`KernelRidge` is this where landmarks or random features stand for its kernel. Support vector
-machines ask it how many features are enough: leave-one-out of least squares is exact, and costs no
-more than a fit.
+`KernelRidge` uses this when landmarks or random features replace its kernel. Support vector
+machines use it to find how many features are enough: leave-one-out of least squares is exact, and
+costs no more than a fit.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class RidgeOnFeatures(WithKernel, Ridge):
 
     @classmethod
     def of(cls, model: Any) -> RidgeOnFeatures:
-        """What a fitted kernel ridge is on its features."""
+        """A fitted kernel ridge as least squares on its features."""
         found = cls(
             model._settled_alpha(),
             model.kernel_,
@@ -81,7 +81,7 @@ class RidgeOnFeatures(WithKernel, Ridge):
             found.feature_names_in_ = model.feature_names_in_
         if "dual_coef_" in vars(model):
             found.X_fit_, found.dual_coef_ = model.X_fit_, model.dual_coef_.T
-        # Of least squares the slopes of the loss are the dual point.
+        # For least squares the slopes of the loss are the dual point.
         found.dual_ = None
         return found
 
@@ -107,7 +107,7 @@ class RidgeOnFeatures(WithKernel, Ridge):
             learned["dual_coef_"] = found["dual_coef_"].reshape(*shape, -1).T
             learned["X_fit_"] = found["X_fit_"]
         ending = solutions[-1].status
-        # Where there was no time for features, one stands for all.
+        # If there was no time for features, one replaces all.
         is_late = ending == "optimal" and found["features_"].kind == UNFINISHED
         return learned, "time_limit" if is_late else ending
 

@@ -1,9 +1,9 @@
 """Weighted means and lines around points: the arithmetic of local regression, block by block.
 
-At a point x each row has the weight wᵢ = sᵢ k(‖x − xᵢ‖/h), and the local model minimises
-Σ wᵢ(yᵢ − a − βᵀ(xᵢ − x))², β = 0 for degree 0. Its value at x is a. Leaving a row out is to give it
-no weight, so held-out predictions are exact at no cost. Where no row is in reach, the nearest one
-decides, which is also what the Gaussian kernel tends to.
+At a point x each row has the weight wᵢ = sᵢ k(‖x − xᵢ‖/h), and the local model minimises Σ
+wᵢ(yᵢ − a − βᵀ(xᵢ − x))², β = 0 for degree 0. Its value at x is a. A row is left out by giving it no
+weight, so held-out predictions are exact at no cost. If no row is in reach, the nearest one
+decides, which is also the limit of the Gaussian kernel.
 
 References
 ----------
@@ -33,13 +33,13 @@ PROFILES: dict[str, Callable[[Array], Array]] = {
     "boxcar": np.ones_like,
 }
 KERNELS = ("gaussian", *PROFILES)
-# Numbers in a block that is worked on at a time: it stays in the cache.
+# Numbers in a block: it stays in the cache.
 BLOCK = 1 << 18
 # Lines are found at TOGETHER points at a time, which share products of features, as long as their
 # d × d matrices have at most MOST_SQUARES numbers.
 TOGETHER, MOST_SQUARES = 16, 1 << 22
-# Slopes have a penalty of this part of the weights, in units of the bandwidth: where neighbours do
-# not determine a slope, it is 0.
+# Slopes have a penalty of this part of the weights, in units of the bandwidth: if neighbours do not
+# determine a slope, it is 0.
 RIDGE = 1e-6
 
 
@@ -85,7 +85,7 @@ class Smoother:
         return held
 
     def _distances(self, points: Array) -> Iterator[tuple[slice, Array]]:
-        """Points, some at a time, and their distances to all rows."""
+        """Points in blocks, and their distances to all rows."""
         n, d = self.X.shape
         step = max(BLOCK // n, 1)
         if self.degree > 0:
@@ -143,8 +143,8 @@ class Smoother:
     ) -> tuple[float, float]:
         """½Σ wᵢ(yᵢ − a − …)² for given values a (m, K), summed over the points, and its minimum.
 
-        The slopes are those of the minimum, so that only the values are on trial; None stands for
-        the values of `at`.
+        The slopes are those of the minimum, so that only the values are tested; None for the values
+        of `at`.
         """
         missed = spread = 0.0
         for rows, distances in self._distances(points):

@@ -1,12 +1,12 @@
-"""Choosing the strength and the scale of a kernel by what the models score on unseen rows.
+"""Choose the strength and the scale of a kernel by the models' scores on unseen rows.
 
 Every scale γ costs one decomposition of the kernel matrix, which serves all strengths (`follow`):
 with √S K √S = U diag(v) Uᵀ, the inverse of K + λS⁻¹ is √S (U diag(1/(v + λ)) Uᵀ + N/λ) √S for all
-λ, where N = I − UUᵀ is what U leaves out. With its part P off the bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ: two
-products with U for all strengths together. In float32 the eigenvectors take half the time, and
-resolve strengths down to about 1e-6 of the largest eigenvalue. Where the matrix has a low rank at
-that scale, as of smooth kernels, a pivoted Cholesky factor gives the eigenvectors that count in a
-fraction of it. Where weaker strengths might be the best, float64 takes over.
+λ, where N = I − UUᵀ. With its part P off the bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ: two products with U for all
+strengths together. In float32 the eigenvectors take half the time, and resolve strengths down to
+about 1e-6 of the largest eigenvalue. If the matrix has a low rank at that scale, as for smooth
+kernels, a pivoted Cholesky factor gives the eigenvectors that count in a fraction of the time. If
+weaker strengths might be the best, float64 takes over.
 
 Scales are tried at steps of a factor of 4 until one in the middle is the best, and then between its
 neighbours (`explore`). With many rows, a sample of them chooses γ.
@@ -38,13 +38,13 @@ from ...unseen import (
 )
 from .least_squares import Array, KernelSquares, TrainingRows
 
-# What models are chosen by.
+# The score that chooses models.
 METRIC = "neg_mean_squared_error"
-# Rows beyond which a sample chooses the scale, and beyond which one chooses the strength as well.
+# Beyond this many rows a sample chooses the scale; beyond the second number, the strength as well.
 MOST_FOR_SCALES, MOST_FOR_STRENGTHS = 2000, 4000
 # How often the step between scales is halved around the best.
 HALVINGS = 2
-# Exponents of 4 to begin with, around the default scale, and how far to go.
+# The first exponents of 4, around the default scale, and the farthest.
 FIRST, FARTHEST = (-2.0, -1.0, 0.0, 1.0), 6.0
 # Up to this many rows float64 takes a few tenths of a second.
 SMALL = 1000
@@ -62,9 +62,9 @@ STRENGTHS, DECADES = 75, 10
 class KernelChoice:
     """What was chosen and what was tried.
 
-    `paths` are those of the models in `search`, one for each scale, and `is_whole` tells whether
-    they were fitted to all rows and have predictions for all. `rows` are those rows, where the
-    score of the winner is to be corrected.
+    `paths` are those of the models in `search`, one for each scale, and `is_whole` says whether
+    they were fitted to all rows and have predictions for all. `rows` are those rows, if the score
+    of the winner is to be corrected.
     """
 
     kernel: Any
@@ -75,7 +75,7 @@ class KernelChoice:
     rows: TrainingRows | None = None
 
     def scored(self, model: Any, fitted: Any) -> Choice | None:
-        """The choice with the scores of all units, for `unseen`; None of a sample."""
+        """The choice with the scores of all units, for `unseen`; None for a sample."""
         rows = self.rows
         if rows is None or not self.is_whole:
             return None
@@ -204,10 +204,10 @@ def search_of(
 
 
 def explore(look: Callable[[float], float | None], halvings: int) -> None:
-    """Look at scales 4^power until the best is none of the outermost, then between them.
+    """Try scales 4^power until the best is not an outermost one, then between them.
 
-    `look` returns the score of a power, or None to end the search; the step of 1 is halved so
-    many times.
+    `look` returns the score of a power, or None to end the search; the step of 1 is halved
+    `halvings` times.
     """
     seen: dict[float, float] = {}
 
@@ -276,7 +276,7 @@ class HeldOutPath:
 
 
 def follow(squares: KernelSquares, strengths: Array) -> HeldOutPath:
-    """All strengths; in float32 where that decides, else in float64."""
+    """All strengths; in float32 if that decides, else in float64."""
     if squares.n > SMALL:
         K = _scaled_gram(squares, np.float32)
         weakest = RESOLVED * _largest(K)
@@ -315,7 +315,7 @@ def _scaled_gram(squares: KernelSquares, dtype) -> Array:
 
 
 def _largest(K: Array) -> float:
-    """About the largest eigenvalue, by a few steps of the power method."""
+    """Approximately the largest eigenvalue, by a few steps of the power method."""
     x, size = np.random.default_rng(0).standard_normal(len(K)).astype(K.dtype), 0.0
     for _ in range(8):
         check()
@@ -335,7 +335,7 @@ def _eigen(K: Array) -> tuple[Array, Array]:
 
 
 def _low_rank(K: Array, left_out: float) -> tuple[Array, Array] | None:
-    """The eigenvalues above so much and their vectors; None where there are too many of them."""
+    """The eigenvalues above `left_out` and their vectors; None if there are too many."""
     n = len(K)
     factor, pivots, rank, _ = call_lapack(pstrf, np.array(K.T, order="F"), left_out, 1, 1)
     if rank > LOW_RANK * n:

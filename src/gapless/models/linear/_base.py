@@ -1,8 +1,8 @@
 """What all linear estimators share: fit = validate → problems → solve → certify → attributes.
 
-An estimator says how its data is read (`_read`) and what is minimised (`_problems`); the rest is
-here. Several problems (one per class or per target) are solved one after the other, and their
-certificates summed.
+An estimator defines how its data is read (`_read`) and what is minimised (`_problems`); the rest is
+here. Several problems (one per class or per target) are solved in turn, and their certificates
+summed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .tuning import exact_starts, tune
 
 Array = np.ndarray
 
-# What scikit-learn says when a solver stops early, so that filters of warnings keep working.
+# scikit-learn's messages when a solver stops early, so that warning filters keep working.
 NOT_CONVERGED = {
     "lbfgs": "lbfgs failed to converge",
     "liblinear": "Liblinear failed to converge, increase the number of iterations",
@@ -59,17 +59,16 @@ NOT_CONVERGED = {
 # The parameter of every estimator that can choose its strength.
 SELECT = {"select": [StrOptions({"min", "1se"})]}
 CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
-# The part of the time limit that the certificates may take after the solver has used up all of it.
+# The part of the time limit that the certificates may take after the solver has used all of it.
 FOR_CERTIFICATES = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """What problems are made of: data whose X may be features, and what made them.
+    """The data of problems, whose X may be features, and how they were made.
 
-    `features` is what has mapped X and will map other rows, None where nothing did; `starts` are
-    parameters near the solution, where making the features has found some, and `status` is what
-    ended that.
+    `features` has mapped X and will map other rows, None without a map; `starts` are parameters
+    near the solution, if making the features has found some, and `status` is what ended that.
     """
 
     data: Training
@@ -79,10 +78,10 @@ class Mapped:
 
 
 class LinearModel(Remembering, CallbackSupport, BaseEstimator):
-    """Base of the linear estimators.
+    """Base class of the linear estimators.
 
-    A subclass gives `_read`, which turns X, y and weights into `Training` data, and `_problems`,
-    which says what is minimised; `_stored` lists every attribute that a fit leaves.
+    A subclass has `_read`, which turns X, y and weights into `Training` data, and `_problems`,
+    which defines what is minimised; `_stored` lists every attribute that a fit leaves.
     """
 
     _guide = "solvers"
@@ -98,19 +97,19 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         **JUDGED,
     }
     _not_converged: ClassVar[str] = "{name} failed to converge"
-    # How to go on from where an interrupt or the time limit has ended a fit.
+    # How to continue after an interrupt or the time limit has ended a fit.
     _further: ClassVar[str] = "fit again with warm_start=True to continue"
-    # The solvers of scikit-learn's class of this name, and what they mean here. All solvers reach
-    # the same minimum, so most ask for the best one; some have a kin in gapless.
+    # The solvers of scikit-learn's class of this name, and their meaning here. All solvers reach
+    # the same minimum, so most mean the best one; some have a relative in gapless.
     _peer_solvers: ClassVar[dict[str, str]] = {}
     # Whether the objective is a mean over the rows, so that the penalty of the sum grows with Σsᵢ.
     _averages: ClassVar[bool] = False
-    # Whether the penalty is the same for all columns, so that it can be had of some of them.
+    # Whether the penalty is the same for all columns, so that it can be restricted to some of them.
     _treats_columns_alike: ClassVar[bool] = True
-    # The parameter that sets the strength of the penalty, if it can be chosen by leave-one-out.
+    # The parameter for the strength of the penalty, if it can be chosen by leave-one-out.
     _strength_name: ClassVar[str | None] = None
-    # Of a class that does nothing but choose, as RidgeCV: the estimator that it settles on, which
-    # says what is minimised, and the parameters whose values are chosen.
+    # For a class that only chooses, such as RidgeCV: the estimator it settles on, which defines
+    # what is minimised, and the parameters to choose.
     _plain: ClassVar[Any] = None
     _chosen: ClassVar[tuple[str, ...]] = ("alpha",)
     _parameter_constraints: ClassVar[dict] = {
@@ -135,12 +134,13 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         """
         self._check_parameters()
         data = self._read(X, y, sample_weight)
-        # Entered once: every product would switch all BLAS libraries to one thread and back.
+        # Entered once: otherwise each product would switch all BLAS libraries to one thread and
+        # back.
         with single_blas(), watch(self, data.X, data.y) as callback:
             choice, left = self._choose_in_time(data, callback)
             model = self if choice is None else self._at(**choice.values)
             mapped, left = model._map_in_time(data, callback, left)
-            # What is mapped has features of its own, and a path has coefficients of all columns.
+            # Mapped data have features of their own, and a path has coefficients of all columns.
             is_plain = choice is None and mapped.data is data and self._treats_columns_alike
             narrow = without_empty_columns(data) if is_plain else data
             problems = model._problems(mapped.data if mapped.data is not data else narrow)
@@ -153,7 +153,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         learned["coef_"] = widened(learned["coef_"], narrow.columns, data.X.shape[1])
         if choice is not None:
             if self._plain is not None:
-                # The last fit begins at the solution of the search, which took steps to find.
+                # The last fit starts from the solution of the search, which took steps to find.
                 learned["n_iter_"] = max(learned["n_iter_"], 1)
             learned |= choice.attributes()
         learned["_training"], learned["_choice"] = (narrow, problems), choice
@@ -167,22 +167,22 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     # ---- what a subclass says --------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        """Refuse, or warn of, values of parameters that do not go together."""
+        """Refuse, or warn about, inconsistent parameters."""
 
     def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
         raise NotImplementedError
 
     def _problems(self, data: Training) -> list[Problem]:
-        """What is minimised: one problem, or one per class or target."""
+        """The objective: one problem, or one per class or target."""
         raise NotImplementedError
 
     def _map(self, data: Training, callback) -> Mapped:
-        """The data that problems are made of: features of a kernel, or the data themselves."""
+        """The data of the problems: features of a kernel, or the data themselves."""
         return Mapped(data)
 
     def _map_late(self, data: Training) -> Mapped:
-        """The same when the time is up: as little as there can be."""
+        """The same when time is up: as little as possible."""
         return Mapped(data)
 
     def _remap(self, data: Training) -> Training:
@@ -190,7 +190,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return data
 
     def _design(self, X) -> Design:
-        """Rows to predict, as the problems saw those of the fit."""
+        """Rows to predict, in the form of the problems' own rows."""
         return Design(read_rows(self, X))
 
     def _calibration_rows(self, X) -> Design:
@@ -211,7 +211,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return tuple(name for name, value in is_open.items() if name and value)
 
     def _at(self, **values) -> Any:
-        """A copy with these values of its parameters, or the plain estimator with them."""
+        """A copy with these parameter values, or the plain estimator with them."""
         if self._plain is None:
             return super()._at(**values)
         shared = self._plain._get_param_names()
@@ -219,7 +219,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return self._plain(**(given | {"select": "min"} | values))
 
     def _choose(self, data: Training, callback) -> PathChoice | None:
-        """Choose the tuned parameters; None where there are none."""
+        """Choose the tuned parameters; None if there are none."""
         tuned = self._tuned()
         if not tuned:
             return None
@@ -231,15 +231,15 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return tune(self, data, callback)
 
     def _unchosen(self, status: str) -> PathChoice:
-        """Where nothing could be chosen in time: all at 1, but for a share of one half."""
+        """The choice without time for one: all parameters 1, except for a share of one half."""
         values = {name: 0.5 if name == "l1_ratio" else 1.0 for name in self._tuned()}
         return PathChoice(values, status=status)
 
     def _choose_in_time(self, data: Training, callback) -> tuple[PathChoice | None, float | None]:
-        """The choice, and the seconds that are left for the fit itself."""
+        """The choice, and the seconds left for the fit itself."""
         began = time.monotonic()
         try:
-            # Where numbers overflow in the search, the fit itself says so.
+            # If numbers overflow in the search, the fit itself reports it.
             with time_limit(self.time_limit), np.errstate(all="ignore"):
                 choice = self._choose(data, callback)
         except TimeLimit:
@@ -258,7 +258,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     def _map_in_time(
         self, data: Training, callback, seconds: float | None
     ) -> tuple[Mapped, float | None]:
-        """The data that problems are made of, and the seconds that are left."""
+        """The data of the problems, and the seconds left."""
         began = time.monotonic()
         try:
             with time_limit(seconds):
@@ -276,7 +276,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         mapped: Mapped,
         columns: Array | None = None,
     ) -> list[Solution]:
-        """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
+        """Solve the problems; those that Ctrl-C or a time limit left out stay at their start."""
         name: str = self._peer_solvers.get(self.solver) or self.solver
         starts = self._starts(problems, columns) if mapped.starts is None else [*mapped.starts]
         if mapped.status in ("interrupted", "time_limit"):
@@ -299,7 +299,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     def _starts(
         self, problems: list[Problem], columns: Array | None = None
     ) -> list[Parameters | None]:
-        """The parameters of the last fit, where they are wanted and fit the problems, else None."""
+        """The parameters of the last fit, if they are wanted and fit the problems, else None."""
         nothing: list[Parameters | None] = [None] * len(problems)
         if not self.warm_start or not hasattr(self, "coef_"):
             return nothing
@@ -340,7 +340,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             "intercept_": intercept.astype(dtype),
             "dual_": dual,
             "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
-            # A name of scikit-learn's is repeated, as its users expect.
+            # A scikit-learn solver name is repeated, as its users expect.
             "solver_": self.solver if self.solver in self._peer_solvers else solutions[0].solver,
             "n_iter_": max(s.trace.steps for s in solutions),
             "n_features_in_": data.X.shape[1],
@@ -354,7 +354,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return learned | self._specifics(data, learned, solutions, certificates)
 
     def _specifics(self, data, learned, solutions, certificates) -> dict[str, Any]:
-        """What this kind of estimator adds to the learned attributes, or shapes differently."""
+        """What this kind of estimator adds to the learned attributes, or reshapes."""
         return {}
 
     def _certificates(self, problems, solutions, learned) -> list[Certificate]:
@@ -373,7 +373,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return [_unchecked(p, s, self.tol, self._further) for p, s in zip(problems, solutions)]
 
     def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
-        """Say that the gap is too large, or that no minimum exists, and what would help."""
+        """Warn that the gap is too large, or that no minimum exists, and what would help."""
         if self.certificate_.verdict == NO_MINIMISER:
             message = f"{type(self).__name__}: {NO_MINIMISER}"
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
@@ -406,12 +406,12 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return list(zip(problems, unpack(problems, coef, self.intercept_, self.dual_)))
 
     def _rebuilt(self, X, y, sample_weight) -> tuple[Training, list[Problem]]:
-        """The data of the fit, read again, and what is minimised on it."""
+        """The data of the fit, read again, and its problems."""
         data = self._reread(X, y, sample_weight)
         mapped = self._remap(data)
         if mapped is data and self._treats_columns_alike:
             narrow = without_empty_columns(data)
-            # A coefficient of an empty column is 0, unless somebody has changed it.
+            # The coefficient of an empty column is 0, unless it was changed.
             if np.count_nonzero(dense(self.coef_)) == np.count_nonzero(
                 narrowed(self.coef_, narrow.columns)
             ):
@@ -460,7 +460,7 @@ def _is_interrupted(solutions: list[Solution]) -> bool:
 
 
 def _unsolved(problem: Problem, start: Parameters | None, status: str, name: str) -> Solution:
-    """Where a problem begins, for those that an interrupt or the time limit left untouched.
+    """The start of a problem that an interrupt or the time limit left untouched.
 
     Ctrl-C must return at once, so nothing here touches X, unless the start is not w = 0.
     """
@@ -478,7 +478,7 @@ def _unsolved(problem: Problem, start: Parameters | None, status: str, name: str
 
 
 def _unchecked(problem: Problem, solution: Solution, tol: float, cure: str) -> Certificate:
-    """The certificate when time is up: the gap as the solver knew it, or as w = 0 bounds it."""
+    """The certificate when time is up: the gap known to the solver, or the bound at w = 0."""
     dual = max(solution.dual, problem.origin.dual)
     rounding = 8 * np.finfo(float).eps * (abs(solution.primal) + problem.scale)
     gap = max(solution.primal - dual, 0.0) + rounding

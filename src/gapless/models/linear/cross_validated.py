@@ -2,12 +2,13 @@
 
 They are in `ridge_cv`, `lasso_cv`, `multi_task` and `logistic_cv`. Each has the methods `fit` and
 `get_metadata_routing` of this file, chooses from strengths of its own, by leave-one-out or by
-folds, and settles on the estimator `_plain`, which says what is minimised; all else is in `_base`.
+folds, and settles on the estimator `_plain`, which defines what is minimised; all else is in
+`_base`.
 
-Splitters of scikit-learn split as they always do. A number of folds, or none given, means
-scikit-learn's splitter over the distinct x that have a weight, in the order in which they first
-appear: the rows of one x stay together, so weight 2 is the row twice for the choice too, and data
-without equal x is split as scikit-learn splits it.
+scikit-learn's splitters are used unchanged. A number of folds, or the default, means scikit-learn's
+splitter over the distinct x with a weight, in order of first appearance: the rows of one x stay
+together, so weight 2 equals the row twice for the choice too, and data without equal x are split as
+in scikit-learn.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def fit(self, X, y, sample_weight=None, **params):
 
 
 def _route(model, sample_weight, params) -> tuple[dict, dict]:
-    """What the splitter and the scorer are given."""
+    """The metadata for the splitter and the scorer."""
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     if not _routing_enabled():
         return {}, weights
@@ -113,7 +114,7 @@ def check_strengths(values: list, boundaries: str) -> Array:
 
 def chosen(trail: ScoredPath, select: str) -> int:
     """The best in the order given, or the strongest within one standard error."""
-    if np.all(np.isnan(trail.unseen)):  # as R² of folds with a single row is
+    if np.all(np.isnan(trail.unseen)):  # such as R² of folds with a single row
         return 0
     if select == "min":
         return int(np.nanargmax(trail.unseen))
@@ -137,9 +138,9 @@ def fitted_twin(model, data, problems, parameters):
 
 
 def all_rows(z: list[Array], folds, weights: Array) -> Array | None:
-    """The predictions of the folds as (n, m, K), 0 for rows that are in no test.
+    """The predictions of the folds as (n, m, K), 0 for rows in no test.
 
-    None if a row that has a weight is in two tests, or in none.
+    None if a row with a weight is in two tests, or in none.
     """
     tests = np.concatenate([test for _, test in folds])
     if np.any(np.bincount(tests, minlength=len(weights))[weights > 0] != 1):
@@ -162,7 +163,7 @@ def scored_errors(model, fitted, trail: ScoredPath, scoring) -> Array:
 def folds_of(
     cv: Any, data: Training, *, classifier: bool, params: dict | None = None
 ) -> list[Fold]:
-    """Pairs (train, test) of rows; tests without any weight are left out."""
+    """Pairs (train, test) of rows; tests without any weight are dropped."""
     y = data.y if data.classes is None or data.y.ndim == 2 else data.classes[data.y]
     if not (cv is None or isinstance(cv, int | np.integer)):
         splitter = check_cv(cv, y, classifier=classifier)
@@ -180,7 +181,7 @@ def folds_of(
     units, first = by_appearance(labels, is_counted)
     y = y[first] if data.classes is None or data.y.ndim == 2 else _usual_class(data, units)
     if cv is None:
-        # Five, or fewer where there are not as many distinct x, or x of any class.
+        # Five, or fewer if there are not as many distinct x, or x of any class.
         most = len(first) if not classifier else max(np.unique(y, return_counts=True)[1])
         cv = max(min(5, int(most)), 2)
     splitter = check_cv(cv, y, classifier=classifier)
@@ -192,7 +193,7 @@ def folds_of(
 
 
 def _usual_class(data: Training, units: Array) -> Array:
-    """The class that most rows of each unit have, by weight."""
+    """The most frequent class of each unit, by weight."""
     assert data.classes is not None
     K, rows = len(data.classes), np.flatnonzero(units >= 0)
     cells = units[rows] * K + data.y[rows]
@@ -202,7 +203,7 @@ def _usual_class(data: Training, units: Array) -> Array:
 
 
 def part_of(data: Training, rows: Array) -> Training:
-    """The data of some rows; classes stay, also those that have none of them."""
+    """The data of some rows; all classes stay, even those without rows."""
     return replace(
         data,
         X=data.X[rows],
@@ -230,7 +231,7 @@ def fold_path(model: Any, data: Training, strengths: Array, callback: Any) -> Fo
         steps = np.ones(len(strengths), dtype=int)
         return FoldPath(fitted.problems, found.parameters, steps, found.gaps)
     if all(is_quadratic(problem) for problem in fitted.problems):
-        # Newton's method doubles the digits with every step, so that many of them cost little.
+        # Newton's method doubles the digits with every step, so many of them cost little.
         fitted = replace(fitted, tol=max(1e-6 * fitted.tol, 1e-13))
     order = np.argsort(-strengths, kind="stable")
     stations = zip(*(along(p, strengths[order], fitted, callback) for p in fitted.problems))
@@ -250,7 +251,7 @@ def fold_path(model: Any, data: Training, strengths: Array, callback: Any) -> Fo
 class ScoredFolds:
     """The models of each fold, their scores (folds, m), and their predictions of all test rows.
 
-    The predictions z are (n, m, K), None if a row that has a weight is in two tests, or in none.
+    The predictions z are (n, m, K), None if a row with a weight is in two tests, or in none.
     """
 
     paths: list[FoldPath]
@@ -259,7 +260,7 @@ class ScoredFolds:
 
     @property
     def standard_errors(self) -> Array:
-        """Of the mean scores; nan of a single fold."""
+        """Of the mean scores; nan for a single fold."""
         return errors_over_folds(self.scores)
 
 
@@ -281,7 +282,7 @@ def score_folds(
 
 
 def errors_over_folds(scores: Array) -> Array:
-    """Standard errors of means over folds, from scores (folds, m); nan of a single fold."""
+    """Standard errors of means over folds, from scores (folds, m); nan for a single fold."""
     count = len(scores)
     if count < 2:
         return np.full(scores.shape[1], np.nan)
@@ -290,7 +291,7 @@ def errors_over_folds(scores: Array) -> Array:
 
 
 class Scorer:
-    """A scorer of scikit-learn that knows all classes, for folds that lack some."""
+    """A scikit-learn scorer that knows all classes, for folds that lack some."""
 
     def __init__(self, scoring: Any, classes: Array | None):
         self.scorer = get_scorer(scoring)

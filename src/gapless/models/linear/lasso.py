@@ -52,7 +52,7 @@ class SparseRegressor(LinearRegressor):
 
     def _check_parameters(self):
         if getattr(self, "alpha", None) == 0:
-            # The words of scikit-learn, so that filters of warnings keep working.
+            # scikit-learn's words, so that warning filters keep working.
             warnings.warn(
                 "With alpha=0, this algorithm does not converge well. You are advised to use the "
                 "LinearRegression estimator, which has the same objective and a closed form.",
@@ -78,7 +78,7 @@ class SparseRegressor(LinearRegressor):
         return sp.csr_matrix(np.atleast_2d(self.coef_))
 
     def _specifics(self, data, learned, solutions, certificates):
-        # Gaps of the mean objective, as scikit-learn has them: one per problem.
+        # Gaps of the mean objective, as in scikit-learn: one per problem.
         gaps = np.array([certificate.gap for certificate in certificates]) / data.weights.sum()
         steps = [solution.trace.steps for solution in solutions]
         several = len(solutions) > 1
@@ -106,7 +106,7 @@ def fit(self, X, y, sample_weight=None, check_input=True):
     return LinearModel.fit(self, X, y, sample_weight)
 
 
-# `check_input` is no data that a pipeline could route.
+# `check_input` is not data that a pipeline could route.
 NOT_ROUTED: dict = {"check_input": metadata_routing.UNUSED}
 
 
@@ -289,12 +289,12 @@ class ElasticNet(SparseRegressor):
 
 
 def squares_and_lasso(model) -> Formula:
-    """What Lasso and LassoCV minimise."""
+    """The objective of Lasso and LassoCV."""
     return Formula(f"{_mean_squares(model)} + α‖w‖₁", {"α": chosen(model, "alpha")})
 
 
 def squares_and_elastic_net(model) -> Formula:
-    """What ElasticNet and ElasticNetCV minimise."""
+    """The objective of ElasticNet and ElasticNetCV."""
     return Formula(
         f"{_mean_squares(model)} + α(ρ‖w‖₁ + ½(1−ρ)‖w‖²)",
         {"α": chosen(model, "alpha"), "ρ": chosen(model, "l1_ratio")},

@@ -1,4 +1,4 @@
-"""LassoCV and ElasticNetCV, and the search by folds that MultiTaskLassoCV has as well."""
+"""LassoCV and ElasticNetCV, and the search by folds that they share with MultiTaskLassoCV."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OF_ONE_TARGET: dict = {
 
 
 def read(self, X, y, sample_weight, *, reset=True):
-    """The data of a search, with one target or several as the class has them."""
+    """The data of a search, with one target or several, as for the class."""
     if isinstance(sample_weight, Real):  # the same weight for all rows changes nothing
         sample_weight = None
     y = None if y is None else readable_target(y)
@@ -73,7 +73,7 @@ def choose(self, data, callback):
 
 
 class SparseSearch:
-    """What LassoCV, ElasticNetCV or MultiTaskLassoCV tries on its data."""
+    """The search of LassoCV, ElasticNetCV or MultiTaskLassoCV on its data."""
 
     def __init__(self, model: Any, data: Training, callback: Any):
         self.model, self.data, self.callback = model, data, callback

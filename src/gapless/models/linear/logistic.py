@@ -199,7 +199,7 @@ class LogisticRegression(LinearClassifier):
             )
 
     def _check_solver(self):
-        """A solver by scikit-learn's name keeps its limits, so that both refuse the same."""
+        """A scikit-learn solver keeps its restrictions, so that both refuse the same."""
         solver, ratio = self.solver, self._l1_share()
         if solver not in self._peer_solvers:
             return
@@ -224,7 +224,7 @@ class LogisticRegression(LinearClassifier):
             )
 
     def _l1_share(self):
-        # Where the share is tuned, some of the values to choose from are between 0 and 1.
+        # If the share is tuned, some of its values are between 0 and 1.
         ratio = 0.5 if "l1_ratio" in self._tuned() else self.l1_ratio or 0.0
         return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, ratio)
 
@@ -274,5 +274,5 @@ class LogisticRegression(LinearClassifier):
 
 
 def logistic_loss(model) -> Loss:
-    """The loss of a logistic regression: of two classes, or of more once a fit has seen them."""
+    """The loss of a logistic regression: for two classes, or for more once a fit has seen them."""
     return Softmax() if len(vars(model).get("classes_", ())) > 2 else Logistic()

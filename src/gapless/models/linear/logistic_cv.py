@@ -257,7 +257,7 @@ class LogisticRegressionCV(LogisticRegression):
             self._at(C=1.0, l1_ratio=float(ratio))._check_solver()
 
     def _warn_of_defaults(self):
-        """The warnings of scikit-learn 1.8 and 1.9, so that both say the same of the same call."""
+        """The warnings of scikit-learn 1.8 and 1.9, so that both warn about the same calls."""
         said = []
         if isinstance(self.l1_ratios, str):
             said.append(
@@ -397,7 +397,7 @@ class LogisticRegressionCV(LogisticRegression):
     # ---- attributes as scikit-learn has them -----------------------------------------------------
 
     def _attributes(self, data, Cs, tables, scores, values) -> dict[str, Any]:
-        """Everything but the coefficients; `tables` has one entry per share of L1."""
+        """Everything except the coefficients; `tables` has one entry per share of L1."""
         given = None if isinstance(self.l1_ratios, str) else self.l1_ratios
         coefs = np.stack([table.coefs for table in tables], axis=2)  # folds, Cs, ratios, K, dof
         steps = np.stack([table.steps for table in tables], axis=2)
@@ -458,15 +458,15 @@ class Table:
 
 
 def _dof(problems, parameters, fit_intercept: bool) -> Array:
-    """Coefficients of each model, the bias last where there is one: (m, K, dof)."""
+    """Coefficients of each model, the bias last if there is one: (m, K, dof)."""
     packed = [pack(problems, p)[:2] for p in parameters]
     return np.array([np.column_stack([w, b]) if fit_intercept else w for w, b in packed])
 
 
 def _placed(path: ScoredPath, strengths: Array, problems) -> ScoredPath:
-    """A path in the order of the values that were asked for; nan for those not reached."""
+    """A path in the order of the requested values; nan for those not reached."""
     m = len(strengths)
-    # The same value may have been asked for twice.
+    # The same value may have been requested twice.
     found, reached = np.nonzero(path.strengths[:, None] == strengths)
     reached, first = np.unique(reached, return_index=True)
     found = found[first]

@@ -192,6 +192,6 @@ class MultiTaskLassoCV(SparseRegressor):
 
 
 def squares_and_rows(model) -> Formula:
-    """What MultiTaskLasso and MultiTaskLassoCV minimise."""
+    """The objective of MultiTaskLasso and MultiTaskLassoCV."""
     squares = f"(1/2n) Σᵢ ‖yᵢ − Wᵀxᵢ{bias_term(model, '−')}‖²"
     return Formula(f"{squares} + α Σⱼ ‖Wⱼ‖₂", {"α": chosen(model, "alpha")})

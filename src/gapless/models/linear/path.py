@@ -1,7 +1,7 @@
-"""Regularisation paths: the models along strengths of a penalty, and what they score.
+"""Regularisation paths: the models along strengths of a penalty, and their scores.
 
-`Path` is what users get. A `ScoredPath` has the predictions of rows held out as well, which a
-search keeps until the score of its winner has been corrected.
+Users get a `Path`. A `ScoredPath` also has the predictions of held-out rows, which a search keeps
+until the score of its winner has been corrected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...problem import Parameters
 from ...unseen import metric_name
 
 Array = np.ndarray
-# What minus the mean loss is called as a score, as scikit-learn does.
+# The name of minus the mean loss as a score, as in scikit-learn.
 SCORES = {
     "squared": "neg_mean_squared_error",
     "logistic": "neg_log_loss",
@@ -172,9 +172,9 @@ class ScoredPath:
         return together.by_strength()
 
     def shown(self, strengths: Array, chosen: int, metric: Any) -> Path:
-        """What users get, with strengths in the units of the estimator.
+        """The path for users, with strengths in the units of the estimator.
 
-        `metric` is what the scores are, the name of a scorer or one itself.
+        `metric` is the name of the scorer, or the scorer itself.
         """
         several = len(self.parameters[0]) > 1
 
@@ -195,5 +195,5 @@ class ScoredPath:
 
 
 def score_of(loss: Loss) -> str:
-    """What minus the mean loss of held-out rows is called."""
+    """The name of minus the mean loss of held-out rows."""
     return SCORES.get(loss.name, f"neg_mean_{loss.name}_loss")

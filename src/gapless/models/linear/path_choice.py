@@ -1,8 +1,8 @@
-"""What a search along paths has chosen, and what the winner scores once that is taken into account.
+"""What a search along paths has chosen, and the winner's score corrected for it.
 
-The paths keep the held-out predictions of all models that were tried. When the score of the winner
-is asked for, these become one score for each row and model, those that are reported and those by
-which it was chosen, and `unseen.Choice` says what is left of its lead.
+The paths keep the held-out predictions of all models tried. On request, these become one score for
+each row and model, those that are reported and those that decided, and `unseen.Choice` corrects the
+winner's score.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .path_following import ridge_path
 from .strengths import is_ridge
 
 Array = np.ndarray
-# A verdict that asks for a penalty so many times as strong, or as weak, was answered by the search
-# if it has tried one.
+# A verdict that calls for a penalty this many times as strong, or as weak, was answered by the
+# search if it has tried one.
 MUCH = 10.0
 
 
@@ -59,15 +59,15 @@ class PathChoice:
     scoring: Any = None
 
     def attributes(self) -> dict[str, Any]:
-        """What the fitted estimator says of the choice."""
+        """The attributes of the fitted estimator about the choice."""
         known = {"path_": self.path} if self.path is not None else {}
         return {f"{name}_": value for name, value in self.values.items()} | known | self.extra
 
     def scored(self, model: Any, fitted: Fitted) -> Choice | None:
-        """The same with the scores of all models that were tried on all units.
+        """The same with the scores of all models tried, on all units.
 
-        None where the chosen model is none of them, or where folds left out some rows more often
-        than others, which no correction is known for.
+        None if the chosen model is not one of them, or if folds left out some rows more often than
+        others, for which no correction is known.
         """
         paths = [_with_predictions(path, fitted) for path in self.paths]
         followed = [k for k, path in enumerate(paths) if len(path.strengths)]
@@ -97,9 +97,9 @@ class PathChoice:
 
 
 def _refuted(path: ScoredPath, winner: int) -> tuple[str, ...]:
-    """The verdicts that ask for a penalty which was tried by folds and not chosen.
+    """The verdicts that call for a penalty which folds tried and did not choose.
 
-    The plain verdict leaves out row by row, and folds may know better which rows belong together.
+    The plain verdict leaves out single rows, and folds may know better which rows belong together.
     """
     if path.method in METHODS:
         return ()
@@ -109,9 +109,9 @@ def _refuted(path: ScoredPath, winner: int) -> tuple[str, ...]:
 
 
 def _with_predictions(path: ScoredPath, fitted: Fitted) -> ScoredPath:
-    """The path with its held-out predictions, computed again where they were not kept.
+    """The path with its held-out predictions, recomputed if they were not kept.
 
-    Only those of leave-one-out can be: folds that the user gave may keep groups of rows together.
+    Only those of leave-one-out can be: the user's folds may keep groups of rows together.
     """
     if path.z is not None or path.method != METHODS[0] or not is_ridge(fitted.problems):
         return path
@@ -121,9 +121,9 @@ def _with_predictions(path: ScoredPath, fitted: Fitted) -> ScoredPath:
 def _rivals(
     model: Any, fitted: Fitted, part: Fitted, rows: Array, path: ScoredPath, scoring: Any
 ) -> tuple[Array, Array, Array]:
-    """Models of a path where all rows have a prediction, and their scores of the distinct rows.
+    """Models of a path with a prediction for all rows, and their scores on the distinct rows.
 
-    Where on the path they stand (m,), the scores that are reported and those that decide, (m, r).
+    Their positions on the path (m,), the scores that are reported and those that decide, (m, r).
     """
     labels, first = np.unique(fitted.distinct[path.rows], return_index=True)
     z = path.z[first[np.searchsorted(labels, fitted.distinct[rows])]]
@@ -132,8 +132,8 @@ def _rivals(
         order = np.argsort(-path.strengths, kind="stable")
     order = order[np.all(np.isfinite(z[:, order]), axis=(0, 2))]
     reported, decisive = Judge(model, part.y, part.weights), _criterion(model, part, scoring)
-    # Without a row its class is less frequent, which is made good where rows were left out one by
-    # one. Folds keep the shares of the classes, or did not when they chose.
+    # Without a row its class is less frequent, which is corrected if single rows were left out.
+    # Folds keep the class shares, or did not when they chose.
     is_moved = part.has_classes and path.method in METHODS
     shown = [reported.of_rows(part.with_shares(z[:, k]) if is_moved else z[:, k]) for k in order]
     by = [decisive(z[:, k]) for k in order]
@@ -142,14 +142,14 @@ def _rivals(
 
 
 def _criterion(model: Any, part: Fitted, scoring: Any) -> Any:
-    """The scores of the rows by which the winner was chosen, given predictions z (n, K).
+    """The scores of the rows that chose the winner, given predictions z (n, K).
 
     Those of the scorer, if its score is a mean over rows, else minus the loss.
     """
     judge = Judge(model, part.y, part.weights, scoring)
     if scoring is not None and judge.is_mean:
         return judge.of_rows
-    # The loss counts the weights of classes as well, which reported scores do not.
+    # The loss includes class weights, which reported scores do not.
     share = part.problems[0].weights / part.weights
     share = share / np.average(share, weights=part.weights)
     return lambda z: share * part.row_scores(z)

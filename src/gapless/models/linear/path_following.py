@@ -1,7 +1,7 @@
-"""Following a path of strengths: solve at each, and predict rows held out, one by one or by folds.
+"""Follow a path of strengths: solve at each, and predict held-out rows, one at a time or by folds.
 
 `follow` does it for any loss and penalty, `ridge_path` for ridge regression, where one
-decomposition tells all strengths. A `GrowingPath` collects what was found, and ends as a
+decomposition serves all strengths. A `GrowingPath` collects the results, and ends as a
 `ScoredPath`.
 """
 
@@ -42,16 +42,17 @@ from .path import ScoredPath
 from .strengths import is_quadratic, penalty_on, scaled
 
 Array = np.ndarray
-# Of each strength the solutions of all problems.
+# The solutions of all problems at each strength.
 Stations = Iterator[Sequence[Station]]
 STRENGTHS_AT_A_TIME = 5
-# The gap, relative to the null model's loss, at which models can be told apart by their scores; the
-# chosen one is solved again, to all its digits.
+# The gap, relative to the null model's loss, at which scores can tell models apart; the chosen one
+# is solved again, to all its digits.
 ENOUGH = 1e-5
-# A path may end after so many strengths that were worse than the best by so many standard errors.
+# A path may end after this many strengths that were worse than the best by this many standard
+# errors.
 PATIENCE, CLEARLY = 3, 2.0
-# So many of the rows that lie farthest out are left out by real refits, from which models learn
-# whose strengths are within so many decades, the less the farther they are.
+# Refit without this many of the farthest rows; models within this many decades learn from it, less
+# so the farther away they are.
 FARTHEST, REACH = 10, 2.0
 
 
@@ -92,15 +93,15 @@ def follow(
     may_end: bool = False,
     by_folds: bool = False,
 ) -> ScoredPath:
-    """Solve at each strength, and predict each row without the rows of its x, or `by_folds`.
+    """Solve at each strength, and predict each row without all rows of its x, or `by_folds`.
 
     The problems of `fitted` have penalties of strength 1. With `may_end` the path ends when it has
-    become clearly worse. Where leave-one-out is refused, the path ends if it was getting worse, and
-    else folds take its place for all strengths.
+    become clearly worse. If leave-one-out is refused, the path ends if it was getting worse;
+    otherwise folds replace it for all strengths.
     """
     fitted, rows, weights = fitted.merged()
     path = GrowingPath(fitted, weights)
-    # One for both ways, so that folds need not solve again what leave-one-out has solved.
+    # Shared by both ways, so that folds need not solve again what leave-one-out has solved.
     paths = [along(p, strengths, fitted, callback, is_loose=True) for p in fitted.problems]
     solutions: Stations = zip(*paths)
     if by_folds:
@@ -120,7 +121,7 @@ def follow(
 
 
 def ended(work: Callable[[], str]) -> str:
-    """What ended the work: what it says itself, or the clock, or Ctrl-C."""
+    """What ended the work: its own status, the clock, or Ctrl-C."""
     try:
         return work()
     except TimeLimit:
@@ -132,7 +133,7 @@ def ended(work: Callable[[], str]) -> str:
 def _by_leave_one_out(
     path: GrowingPath, solutions: Stations, strengths: Array, callback: Any, may_end: bool
 ) -> str:
-    """Go along the strengths; the status."""
+    """Follow the strengths; return the status."""
     for strength, stations in zip(strengths, solutions):
         if not path.add(float(strength), list(stations)):
             continue
@@ -153,7 +154,7 @@ def _by_folds(
     callback: Any,
     may_end: bool,
 ) -> str:
-    """The same by folds of distinct x, drawn by content and stratified by class; the status."""
+    """The same by folds of distinct x, drawn by content, stratified by class; the status."""
     fitted, units = path.fitted, path.fitted.units
     folds = fitted.folds()
     path.hold_out(folds)
@@ -163,7 +164,7 @@ def _by_folds(
     nowhere = [None] * len(fitted.problems)
     for first in range(0, len(strengths), STRENGTHS_AT_A_TIME):
         some = strengths[first : first + STRENGTHS_AT_A_TIME]
-        # Where the model of all rows was last is not far from where those of the folds will be.
+        # The last model of all rows is not far from the models of the folds.
         starts = [station.parameters for station in path.stations[-1]] if path.stations else nowhere
         parts = [
             solve_folds(p, _per_fold(fitted, p, some), folds, start=start, **options)
@@ -182,7 +183,7 @@ def _by_folds(
 def _per_fold(
     fitted: Fitted, problem: Problem, strengths: Array
 ) -> Callable[[float], list[Penalty]]:
-    """The penalties of a fold, given the weight that it trains on."""
+    """The penalties of a fold, given the weight of its training rows."""
     return lambda total: [penalty_on(fitted, problem, s, total) for s in strengths]
 
 
@@ -193,9 +194,9 @@ def _why_ended(count: int, strengths: Array) -> str:
 def along(
     problem: Problem, strengths: Array, fitted: Fitted, callback: Any, *, is_loose: bool = False
 ) -> Iterator[Station]:
-    """The solutions of one problem, by the way that is fastest for it.
+    """The solutions of one problem, by the fastest method for it.
 
-    With `is_loose` they need be no better than scores ask for, where that saves time.
+    With `is_loose` they need only be as accurate as scores require, if that saves time.
     """
     penalties = [scaled(problem.penalty, strength) for strength in strengths]
     if is_for(problem):
@@ -208,7 +209,8 @@ def along(
             if np.isfinite(gap):
                 yield Station(Parameters(w, np.asarray(b)), float(gap), int(steps))
     else:
-        # The span of piecewise-linear losses needs the rows at kinks, which only a polish tells.
+        # The span of piecewise-linear losses needs the rows at kinks, which only a polish
+        # identifies.
         is_loose = is_loose and problem.loss.has_curvature
         tol = path_tolerance(fitted) if is_loose else fitted.tol
         options = {"tol": tol, "callback": callback, "polish": not is_loose}
@@ -221,12 +223,12 @@ def along(
 
 
 def path_tolerance(fitted: Fitted) -> float:
-    """How exact the models of a path need be: their scores differ by more than this part."""
+    """How exact the models of a path need to be: their scores differ by more than this part."""
     return max(fitted.tol, ENOUGH)
 
 
 class GrowingPath:
-    """The models along strengths so far, and what they predict for rows held out."""
+    """The models along strengths so far, and their predictions for held-out rows."""
 
     def __init__(self, fitted: Fitted, weights: Array):
         self.fitted, self.weights = fitted, weights
@@ -241,14 +243,14 @@ class GrowingPath:
         self.unseen: list[float] = []
         self.errors: list[float] = []
         self.method = LOO
-        # Whether all rows are judged.
+        # Whether all rows are scored.
         self.is_whole = True
 
     def hold_out(self, folds: Sequence[tuple[Array, Array]]) -> None:
-        """Judge the rows that folds (train, test) hold out; by one fold, those of a sample.
+        """Score the rows that folds (train, test) hold out; with one fold, those of a sample.
 
-        Not those of classes that a fold has no row of to train on: no strength makes a model know
-        more of them, and what it says of them is as wrong as can be, so that they would decide.
+        Rows of classes without training rows in a fold are left out: no strength teaches a model
+        about them, and its predictions for them are so wrong that they would decide.
         """
         targets, is_judged = self.fitted.targets, np.zeros(len(self.weights), dtype=bool)
         for train, test in folds:
@@ -265,9 +267,9 @@ class GrowingPath:
             self.method = f"hold-out of {len(test):,} of a sample of {len(train) + len(test):,}"
 
     def add(self, strength: float, stations: list[Station]) -> bool:
-        """Hold out the rows at one more strength; False if that is refused, and was before.
+        """Hold out the rows at one more strength; False if that is refused, as before.
 
-        Strengths at the begin of a path may be so large that no row answers.
+        Strengths at the start of a path may be so large that no row responds.
         """
         self.seen += 1
         self.reached.append(stations)
@@ -291,11 +293,11 @@ class GrowingPath:
         self.errors.append(error)
 
     def settle(self) -> str:
-        """Refit the model that seems best without its farthest rows, until it stays the best.
+        """Refit the apparent best model without its farthest rows, until it stays the best.
 
-        One Newton step takes too lightly what the others will say of a row that they predict badly,
-        the more so the weaker the penalty: of few rows, but they decide where the curve is flat.
-        How much farther these rows really move, the other models learn from the nearest refits.
+        One Newton step underestimates how far a row moves that the others predict badly, more so
+        with a weaker penalty: such rows are few, but they decide if the curve is flat. The other
+        models learn from the nearest refits how much farther these rows really move.
         """
         refitted: list[int] = []
         steps, place = list(self.z), np.log10(self.strengths)
@@ -313,7 +315,7 @@ class GrowingPath:
         return "optimal"
 
     def _move_farther(self, k: int, step: Array, rows: Array, times: Array) -> None:
-        """Move some rows so many times as far from the plain predictions as one Newton step."""
+        """Move some rows `times` as far from the plain predictions as one Newton step."""
         curved = self.stations[k][0].curved
         if curved is None:
             return
@@ -324,7 +326,7 @@ class GrowingPath:
         self.unseen[k], self.errors[k] = mean_and_error(scores, self.weights, self.units)
 
     def _refit_farthest(self, k: int, step: Array) -> tuple[Array, Array]:
-        """The rows that lose most by being held out, and how many times as far they really move.
+        """The rows that lose most by being held out, and how many times farther they really move.
 
         `step` are the predictions (n,) by one Newton step. Rows of one x move together.
         """
@@ -346,7 +348,7 @@ class GrowingPath:
         return rows, of_unit[self.units[rows]]
 
     def is_past(self, clearly: float = CLEARLY) -> bool:
-        """Whether the last few were worse than the best by so many standard errors."""
+        """Whether the last few were worse than the best by `clearly` standard errors."""
         if not self.unseen:
             return False
         best = int(np.argmax(self.unseen))

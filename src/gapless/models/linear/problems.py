@@ -51,7 +51,7 @@ def fitted_of(
 ) -> Fitted:
     """The problems of an estimator on its data, for held-out predictions.
 
-    `solved` are its problems and their solution; without it null models stand for them.
+    `solved` are its problems and their solution; without it null models are used.
     """
     problems = model._problems(data) if solved is None else solved[0]
     has_classes = data.classes is not None and data.y.ndim == 1
@@ -68,7 +68,7 @@ def fitted_of(
 
 
 def without_empty_columns(data: Training) -> Training:
-    """The data without the columns of a sparse X that have no entry, where most have none.
+    """The data without the empty columns of a sparse X, if most are empty.
 
     Their coefficients are 0: they change no prediction, and every penalty is least there.
     """
@@ -82,7 +82,7 @@ def narrowed(coef: Any, columns: Array | None) -> Any:
 
 
 def widened(coef: Array, columns: Array | None, d: int) -> Array:
-    """Coefficients of all d columns, 0 for those that were left out."""
+    """Coefficients of all d columns, 0 for those left out."""
     if columns is None:
         return coef
     wide = np.zeros((*coef.shape[:-1], d), coef.dtype)
@@ -115,7 +115,7 @@ def pack(problems: list[Problem], parameters: list[Parameters]) -> tuple[Array, 
 
 
 def unpack(problems: list[Problem], coef: Any, intercept: Any, dual: Any) -> list[Parameters]:
-    """The parameters of each problem, in float64; the dual point only where it has as many rows."""
+    """The parameters of each problem, in float64; the dual point only if it has as many rows."""
     coef = np.atleast_2d(dense(coef)).astype(np.float64)
     intercept = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(coef))
     theta = None
@@ -137,12 +137,12 @@ def stored_coefficients(problems: list[Problem], coef: Array, dtype: np.dtype) -
 
 
 def _cast(penalty: Penalty, w: Array, dtype: np.dtype) -> Array:
-    """w in that precision; a coefficient that rounds out of its bounds is moved back in."""
+    """w in that precision; a coefficient that rounding moves out of bounds is moved back."""
     cast = w.astype(dtype)
     found = cast.astype(np.float64)
     if np.isfinite(penalty.value(found)):
         return cast
-    # A step of no length leaves everything but the constraints alone.
+    # A step of length zero changes nothing except for the constraints.
     allowed = penalty.prox(found, np.finfo(float).tiny)
     inwards = np.where(allowed > found, np.inf, -np.inf).astype(dtype)
     return np.where(allowed != found, np.nextafter(cast, inwards), cast)

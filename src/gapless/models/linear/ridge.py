@@ -22,7 +22,8 @@ from .parameters import OF_CLASSES, OF_TARGETS, ROWS, SOLVED, WITH_ALPHA
 from .problems import regression_problems, with_sign
 from .tasks import LinearClassifier, LinearRegressor
 
-# What scikit-learn's solvers of ridge regression mean here; "cholesky" and "svd" are here, too.
+# The meaning of scikit-learn's solvers of ridge regression here; "cholesky" and "svd" are here,
+# too.
 RIDGE_SOLVERS = dict.fromkeys(("lbfgs", "lsqr", "sag", "saga", "sparse_cg"), "auto")
 
 
@@ -204,7 +205,7 @@ class RidgeClassifier(LinearClassifier):
         return super()._read(X, y, sample_weight, reset=reset)
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         labels = np.arange(len(self.classes_))
         if self.is_multilabel_ and not np.array_equal(self.classes_, labels):
             return "classes_ are not label numbers"
@@ -257,7 +258,7 @@ class RidgeClassifier(LinearClassifier):
 
 
 def ridge_problems(estimator, data):
-    """The problems of Ridge and of RidgeClassifier; one per target where the strengths differ."""
+    """The problems of Ridge and of RidgeClassifier; one per target if the strengths differ."""
     positive, fit_bias, solver = estimator.positive, estimator.fit_intercept, estimator.solver
     if positive and solver in ("svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"):
         raise ValueError(
@@ -286,6 +287,6 @@ def ridge_problems(estimator, data):
 
 
 def squares_and_ridge(model) -> Formula:
-    """What Ridge and RidgeCV minimise."""
+    """The objective of Ridge and RidgeCV."""
     squares = f"½ Σᵢ (yᵢ − xᵢᵀw{bias_term(model, '−')})²"
     return Formula(f"{squares} + ½α‖w‖²", {"α": chosen(model, "alpha")})

@@ -60,7 +60,7 @@ def _scorer(self):
 
 
 def _check_parameters(self):
-    """Refuse what needs leave-one-out where folds are given."""
+    """Refuse parameters that need leave-one-out if folds are given."""
     if self.cv is not None:
         for name in ("store_cv_results", "alpha_per_target"):
             if getattr(self, name, False):
@@ -73,12 +73,12 @@ def _choose(self, data, callback):
 
 
 class RidgeSearch:
-    """What RidgeCV or RidgeClassifierCV tries on its data."""
+    """The search of RidgeCV or RidgeClassifierCV on its data."""
 
     def __init__(self, model: Any, data: Training):
         self.model, self.data, self.unit = model, data, model._at(alpha=1.0)
         given = [model.alphas] if np.ndim(model.alphas) == 0 else list(model.alphas)
-        # In the order in which they were given.
+        # In the given order.
         self.alphas = check_strengths(given, "neither" if model.cv is None else "left")
         self.is_per_target = getattr(model, "alpha_per_target", False)
 
@@ -116,7 +116,7 @@ class RidgeSearch:
         return replace(path, unseen=unseen, standard_errors=errors)
 
     def _scores(self, scorer: Scorer, twin: Any, data: Training, z: Array) -> Array:
-        """What a scorer says of predictions (n, m, K) of all rows, (m,)."""
+        """A scorer's scores for predictions (n, m, K) of all rows, (m,)."""
         rows, params = np.arange(len(z)), self.model._routed[1]
         return np.array(
             [
@@ -242,7 +242,7 @@ class RidgeCV(LinearRegressor):
 
     _guide = "tuning"
     _plain = Ridge
-    # The score of folds where none is asked for.
+    # The score of folds if none is given.
     _default_scoring = "r2"
     _flattens_one_column = True
     _stored: ClassVar[Declaration] = {

@@ -22,12 +22,12 @@ from .strengths import falling_alphas
 
 Array = np.ndarray
 
-# What scikit-learn's coordinate descent can be told, and what it means here.
+# The options of scikit-learn's coordinate descent, and their meaning here.
 OPTIONS = {
     "tol": 1e-6,
     "max_iter": None,
     "sample_weight": None,
-    # Accepted for scikit-learn's sake.
+    # Accepted for compatibility with scikit-learn.
     "random_state": None,
     "selection": "cyclic",
     "do_screening": True,
@@ -199,7 +199,7 @@ def enet_path(
 
 
 def _requested_alphas(alphas, n_alphas):
-    """The number of strengths or the strengths, however they were asked for."""
+    """The number of strengths or the strengths, however they were requested."""
     if n_alphas != "deprecated":
         warnings.warn(
             "'n_alphas' was deprecated in 1.9 and will be removed in 1.11; pass an integer as "
@@ -231,8 +231,8 @@ def _solve(data, alphas, l1_ratio, positive, tol, max_iter) -> PathSolution:
         penalties = [_penalty(data, l1_ratio, alpha, positive) for alpha in alphas]
         problem = _problem(data, penalties[0])
         return solve_path(problem, penalties, tol=tol, max_iter=max_iter)
-    # Several targets with a ridge: rows that say the same as the ridge (Zou and Hastie 2005,
-    # Lemma 1), so that the penalty is one on groups alone.
+    # Several targets with a ridge: add rows equivalent to the ridge (Zou and Hastie 2005, Lemma 1),
+    # so that the penalty is on groups alone.
     paths = []
     for alpha in alphas:
         ridge = alpha * (1 - l1_ratio) * data.weights.sum()

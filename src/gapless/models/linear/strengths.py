@@ -1,4 +1,4 @@
-"""Strengths of penalties: the largest worth trying, and penalties so many times as strong."""
+"""Strengths of penalties: the largest worth trying, and penalties scaled by a strength."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ...problem import Problem
 from ...unseen import Fitted, squares_of
 
 Array = np.ndarray
-# Slopes below are nothing: strengths a few decades weaker would lose their digits.
+# Smaller slopes count as zero: strengths a few decades weaker would lose their digits.
 SMALLEST = 1e-290
 
 
 def largest_strength(problems: list[Problem], nothing: float = 1.0) -> float:
-    """How many times as strong the penalties must be for all coefficients to be 0, or nearly so.
+    """The factor by which the penalties must grow for all coefficients to be (nearly) 0.
 
-    `nothing` where the data ask for no coefficients at any strength.
+    `nothing` if the data require no coefficients at any strength.
     """
     return max(_largest_strength(problem, nothing) for problem in problems)
 
 
 def falling_alphas(problem: Problem, l1_ratio: float, eps: float, count: Any) -> Array:
-    """So many strengths from where all coefficients are 0 down to this part of it."""
+    """`count` strengths from where all coefficients are 0 down to the part `eps` of it."""
     if l1_ratio == 0:
         raise ValueError(
             "Automatic alpha grid generation is not supported for l1_ratio=0: no strength makes "
@@ -46,19 +46,19 @@ def _largest_strength(problem: Problem, nothing: float) -> float:
         # λ above the sum of all eigenvalues of the Hessian leaves less than half of anything.
         sums = centred.column_square_sums(problem.weights)
         raw = problem.design.column_square_sums(problem.weights)
-        # What rounding of the mean leaves of a constant column is nothing.
+        # What rounding of the mean leaves of a constant column counts as zero.
         total = float(np.sum(sums[sums > (problem.n * np.finfo(float).eps) ** 2 * raw]))
         return 10 * total * _steepness(problem, z) or nothing
     v = problem.design.transposed_times(problem.orthogonal(-problem.derivative(z)))
     size = float(np.max(np.abs(v), initial=0.0))
     if not size > SMALLEST:
         return nothing
-    # The scale at which v/λ just is in the domain of R*: there the last coefficient becomes 0.
+    # The scale at which v/λ is just in the domain of R*: there the last coefficient becomes 0.
     return size / min(problem.penalty.feasible_scales(v / size * 1e6)) / 1e6
 
 
 def _steepness(problem: Problem, z: Array) -> float:
-    """The mean curvature of the loss at z, or 1 where it has none."""
+    """The mean curvature of the loss at z, or 1 if it has none."""
     if not problem.loss.has_curvature:
         return 1.0
     curvature = problem.loss.derivatives(problem.y, z)[2]
@@ -81,7 +81,7 @@ def is_ridge(problems: list[Problem]) -> bool:
 
 
 def scaled(penalty: Penalty, strength: float) -> Penalty:
-    """The penalty, so many times as strong."""
+    """The penalty, `strength` times as strong."""
     new = penalty.scaled(strength)
     if new is None:
         raise ValueError(
@@ -92,6 +92,6 @@ def scaled(penalty: Penalty, strength: float) -> Penalty:
 
 
 def penalty_on(fitted: Fitted, problem: Problem, strength: float, total: float) -> Penalty:
-    """The penalty of a problem, so many times as strong, for rows of that weight."""
+    """The penalty of a problem, `strength` times as strong, for rows of that weight."""
     share = total / float(problem.weights.sum()) if fitted.averages else 1.0
     return scaled(problem.penalty, share * strength)

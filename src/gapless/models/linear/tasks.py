@@ -1,4 +1,4 @@
-"""Linear models for numbers and for classes: how data is read, and what a model says of rows."""
+"""Linear models for numbers and for classes: how data is read, and how rows are predicted."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return predict_with_intervals(self, X, interval)
 
     def _respond(self, scores: Array) -> Array:
-        """What scores predict."""
+        """The predictions for scores."""
         return scores
 
     def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
@@ -135,7 +135,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return self._classes_of(self.decision_function(X))
 
     def _loss_of_probabilities(self) -> Loss | None:
-        """The loss whose link makes probabilities of scores; None where it has none."""
+        """The loss whose link turns scores into probabilities; None if it has none."""
         return None
 
     @available_if(_has_probabilities)
@@ -174,7 +174,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return sets_of(self, calibration, X, coverage, self._conformity)
 
     def _conformity(self, scores: Array) -> Array:
-        """How well each class fits rows of these scores (n, K): by probability, or by its lead."""
+        """How well each class fits rows with scores (n, K): by probability, or by its lead."""
         if hasattr(self, "predict_proba"):
             return self._standing_in(scores).predict_proba(np.arange(len(scores))[:, None])
         return leads(scores)[:, -len(self.classes_) :]

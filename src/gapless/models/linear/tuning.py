@@ -1,18 +1,19 @@
-"""Choosing the strength of a penalty by what the models score on rows they have not seen.
+"""Choose the strength of a penalty by the models' scores on unseen rows.
 
 `tune` follows a path of strengths, the strongest first, holds rows out at each, and takes the best
 or, with "1se", the simplest within one standard error of it. Estimators with a parameter at "loo"
-leave out one x at a time (folds where that is not available), those at "cv" use folds, with as few
-fits as will do: where leaving one row out takes as long as a fit (weights of many words: more
+leave out one x at a time (folds if that is not available), those at "cv" use folds, with as few
+fits as possible: if leaving one row out takes as long as a fit (weights of many words: more
 features than rows), five folds are cheaper. Every strength then costs six fits, so ridge paths are
-short: one strength for each decade, and two more beside the best. With more features than rows they
-begin with a few decades around the mean eigenvalue of the Hessian, and go on only where the scores
-still rise; with fewer, a small eigenvalue may be the one that matters, and all decades are tried.
+short: one strength for each decade, and two more next to the best. With more features than rows
+they start with a few decades around the mean eigenvalue of the Hessian, and continue only while the
+scores still rise; with fewer, a small eigenvalue may matter, and all decades are tried.
 
-Of large data a sample decides, of which one part is held out, and all strengths together cost
-about as much as two or three fits to all rows. What the penalty says of the coefficients before any
-row is seen does not depend on how many rows there will be, and its strength counts against the sum
-of their losses: so the best strength of a sample is about that of all rows.
+For large data a sample decides, of which one part is held out, and all strengths together cost
+about as much as two or three fits to all rows. A penalty expresses what is known about the
+coefficients before any row is seen, which does not depend on the number of rows, and its strength
+is weighed against the sum of their losses: so the best strength of a sample is about that of all
+rows.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from .problems import fitted_of
 from .strengths import is_quadratic, is_ridge, largest_strength, penalty_on
 
 Array = np.ndarray
-# A path of ridge strengths spans so many decades, below a strength at which nothing is left, and
-# for losses with kinks, which take long where the penalty is weak, so many; other paths span
-# three, below the strength at which the last coefficient becomes 0.
+# A path of ridge strengths spans DECADES below a strength at which nothing is left, and
+# KINKED_DECADES for losses with kinks, which take long if the penalty is weak; other paths span
+# SPARSE_DECADES below the strength at which the last coefficient becomes 0.
 DECADES, KINKED_DECADES, SPARSE_DECADES = 10, 6, 3
 RIDGE_STRENGTHS, STRENGTHS, KINKED_STRENGTHS, FINER = 100, 25, 13, 3
 L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
-# Up to so many entries and coefficients, for each output, all rows are in five folds, which takes
-# seconds, and so are few rows, of which a part would tell too little. Else one part of a sample
-# decides: of this part of the distinct rows, or of so many if these are more.
+# Up to MOST_IN_FOLDS entries and coefficients per output, all rows are in five folds, which takes
+# seconds; so are few rows, of which a part would say too little. Otherwise one part of a sample
+# decides: a sample of PART of the distinct rows, or of FEWEST if these are more.
 MOST_IN_FOLDS, FEW, PART, FEWEST = 1e6, 400, 0.25, 2000
 # The first strengths for more features than rows: the mean eigenvalue times these powers of ten.
 WINDOW = (1, 0, -1, -2, -3)
-# The window grows where its last decade has brought more than this part of a standard error.
+# The window grows while its last decade has gained more than this part of a standard error.
 GAIN = 0.1
 
 
@@ -80,20 +81,20 @@ def tune(model: Any, data: Any, callback: Any) -> PathChoice:
 
 
 class Watched:
-    """A callback of solvers, and whether it has asked to stop: solvers say just that time is up."""
+    """A solver callback, and whether it requested a stop: solvers only report that time is up."""
 
     def __init__(self, callback: Any):
         self.callback, self.has_stopped = callback, False
 
     def __call__(self, trace: Any, target: float) -> bool:
-        """What the callback says."""
+        """The callback's answer."""
         if self.callback is not None and self.callback(trace, target):
             self.has_stopped = True
         return self.has_stopped
 
 
 def _ratios(model: Any) -> Sequence[float | None]:
-    """The shares of the L1 penalty to try; None where that is not asked for."""
+    """The shares of the L1 penalty to try; None if it is not tuned."""
     if "l1_ratio" not in model._tuned():
         return [None]
     return L1_RATIOS if isinstance(model.l1_ratio, str) else [float(r) for r in model.l1_ratio]
@@ -159,13 +160,13 @@ def search_by_folds(fitted: Fitted, callback: Any) -> ScoredPath:
         return _search(fitted, rows, weights, fitted.folds(), callback)
     part = fitted.part(some)
     path = _search(part, rows[some], weights[some], part.folds()[:1], callback)
-    # A penalty against the mean of losses is the stronger the more rows there are.
+    # A penalty against the mean of losses is stronger with more rows.
     times = float(weights.sum() / weights[some].sum()) if fitted.averages else 1.0
     return replace(path, strengths=times * path.strengths, is_sample=True)
 
 
 def _sample(fitted: Fitted) -> Array | None:
-    """The rows of a sample of large data, with a share of all classes; None where all decide.
+    """The rows of a sample of large data, stratified by class; None if all decide.
 
     All rows have weight, and no two are equal.
     """
@@ -184,7 +185,7 @@ def _sample(fitted: Fitted) -> Array | None:
 def _search(
     fitted: Fitted, rows: Array, weights: Array, folds: list[tuple[Array, Array]], callback: Any
 ) -> ScoredPath:
-    """Go where the scores of held-out rows are best."""
+    """Move to where the scores of held-out rows are best."""
     top, path = largest_strength(fitted.problems), GrowingPath(fitted, weights)
     path.hold_out(folds)
     models = FoldModels(
@@ -207,12 +208,12 @@ def _search(
 
 
 def _wanted(path: GrowingPath, top: float) -> Iterator[float]:
-    """The strengths to try, one after the other, by what the path has seen so far."""
+    """The strengths to try in turn, given the path so far."""
     first, lowest = path.fitted.problems[0], top / 10**DECADES
     if first.d <= first.n:
         yield from np.geomspace(top, lowest, DECADES + 1).tolist()
     else:
-        # `top` is ten times the sum of the eigenvalues, of which n can be other than 0.
+        # `top` is ten times the sum of the eigenvalues, of which at most n are nonzero.
         yield from (top / (10 * first.n) * 10.0**power for power in WINDOW)
     further = _further(path)
     while further is not None and lowest <= further <= top:
@@ -240,10 +241,10 @@ def _further(path: GrowingPath) -> float | None:
 
 
 def exact_starts(problems: list[Problem], choice: PathChoice) -> list[Parameters] | None:
-    """The chosen model to all its digits, with a dual point that proves it; None where unknown.
+    """The chosen model to all its digits, with a dual point that proves it; None if unknown.
 
-    It is then fitted anew, as if the strength had been given: the search had no use for all digits,
-    and a start that is good enough already would keep what it has.
+    It is then refitted, as if the strength had been given: the search did not need all digits, and
+    a start that is already good enough would stay unchanged.
     """
     if choice.start is None or choice.paths[choice.on].is_sample:
         return None
@@ -252,7 +253,7 @@ def exact_starts(problems: list[Problem], choice: PathChoice) -> list[Parameters
 
 
 def _exact_start(problem: Problem, at: Parameters) -> Parameters | None:
-    """The same of one problem."""
+    """The same for one problem."""
     if is_ridge([problem]):
         return Parameters(at.w, at.b, -problem.derivative(problem.predictions(at.w, at.b)))
     return settled(problem, at) if is_for(problem) else None

@@ -1,8 +1,8 @@
 """Nearest neighbours: exact search, and votes or means of the neighbours found.
 
-`distances` says which distance is meant, and reads tables; `searches` finds rows (in the compiled
-core, or by scikit-learn for distances that the core does not have); `votes` turns neighbours into
-predictions; `held_out` leaves rows out and chooses the number of neighbours.
+`distances` interprets the metric and reads tables; `searches` finds rows (in the compiled core, or
+by scikit-learn for distances that the core lacks); `votes` turns neighbours into predictions;
+`held_out` leaves rows out and chooses the number of neighbours.
 """
 
 from typing import TYPE_CHECKING

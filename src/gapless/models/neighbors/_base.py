@@ -1,4 +1,4 @@
-"""What all nearest-neighbour estimators share: reading rows, building the search, asking it."""
+"""What all nearest-neighbour estimators share: reading rows, building the search, querying it."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ return_distance : bool
 """
 
 PRECOMPUTED, NAN_EUCLIDEAN = "precomputed", "nan_euclidean"
-# Parameters that the search is built with.
+# Parameters of the search.
 OF_SEARCH = ("algorithm", "leaf_size", "metric", "metric_params", "p", "categorical_features")
 METRICS = set().union(*VALID_METRICS.values(), MIXED)
 # If half of the columns together have less than this part of the variance, they have no influence.
 NO_INFLUENCE = 1e-4
 
 
-# The base of scikit-learn tells its functions, such as kneighbors_graph, what a model can do.
+# scikit-learn's base class tells its functions, such as kneighbors_graph, what a model can do.
 class NeighborsModel(KNeighborsMixin, BaseEstimator):
     """Base of the nearest-neighbour estimators: rows to search, and the nearest of them."""
 
@@ -121,10 +121,10 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
     # ---- files -----------------------------------------------------------------------------------
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         fitted, rows = as_fitted(self), self._fit_X
         may_miss = fitted._is_mixed or fitted.metric == NAN_EUCLIDEAN
-        # Rows that are searched must have an order, and NaN has none.
+        # Searched rows must have an order, and NaN has none.
         if not may_miss and not all_finite(rows.data if sp.issparse(rows) else rows):
             return "_fit_X has numbers that are NaN or infinite"
         if fitted._is_mixed != ("mixed_" in vars(self)):
@@ -161,7 +161,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         return _by_rows(data.X), data.feature_names, None
 
     def _check_for_mixed(self) -> None:
-        """Refuse parameters that the metric has no use for."""
+        """Refuse parameters that the metric does not use."""
         if self._is_mixed and self.metric_params:
             raise ValueError(
                 f'metric="{self.metric}" has no metric_params, got {sorted(self.metric_params)}; '
@@ -177,7 +177,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
             )
 
     def _read_queries(self, X: Any) -> Any:
-        """Rows to ask for, as the search takes them."""
+        """Query rows, as the search takes them."""
         fitted = as_fitted(self)
         if fitted._is_mixed:
             return self.mixed_.new(self, X)
@@ -288,7 +288,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
 
     @property
     def _searching(self) -> Search:
-        """The search, built again where a copy or a file has none."""
+        """The search, rebuilt if a copy or a file lacks it."""
         check_is_fitted(self)
         search: Search | None = vars(self).get("_search")
         if search is None:
@@ -300,7 +300,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         return search
 
     def _of_kept(self, X: Any) -> Any:
-        """Given distances, to the rows that are searched alone; other rows as they are."""
+        """Given distances, restricted to the searched rows; other rows unchanged."""
         if self._kept is not None and as_fitted(self)._is_precomputed:
             return X[:, self._kept]
         return X
@@ -311,7 +311,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         return self._of_kept(self._fit_X), own, own if self._kept is None else self._kept
 
     def _numbered(self, rows: Array) -> Array:
-        """Positions among all training rows, of those among the rows that are searched."""
+        """Positions among all training rows, from those among the searched rows."""
         return rows if self._kept is None else np.where(rows >= 0, self._kept[rows], -1)
 
     # ---- the nearest rows ------------------------------------------------------------------------
@@ -379,7 +379,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         return graph_of(values.ravel(), rows.ravel(), starts, self.n_samples_fit_)
 
     def __getstate__(self):
-        # What the compiled core has built is built again from the rows.
+        # What the compiled core has built is rebuilt from the rows.
         return super().__getstate__() | {"_search": None}
 
     def __sklearn_tags__(self):
@@ -391,7 +391,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         return tags
 
     def _formula(self) -> None:
-        """None: rows are kept and looked up, and nothing is minimised."""
+        """None: rows are stored and looked up, and nothing is minimised."""
 
 
 def check_mode(mode: str) -> None:
@@ -418,7 +418,7 @@ def _warn_of_scales(X: Array, names: Array | None, weights: Array | None, model:
     counts = np.ones(len(X)) if weights is None else weights
     mean = Design(X).transposed_times(counts) / counts.sum()
     spread = Design(X, mean).column_square_sums(counts) / counts.sum()
-    # What rounding makes of a column that does not vary.
+    # The rounding of a constant column.
     varying = np.flatnonzero(spread > (len(X) * np.finfo(X.dtype).eps * mean) ** 2)
     ordered = varying[np.argsort(spread[varying])]
     half = ordered[: len(ordered) // 2]

@@ -123,7 +123,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
 
     def _misfit(self) -> str | None:
         fault = super()._misfit()
-        # What predictions look at, and a fit would have refused.
+        # What predictions read, and a fit would have refused.
         given = {name: getattr(self, name) for name in ("n_neighbors", "ties", "weights")}
         rules = {name: self._parameter_constraints[name] for name in given}
         validate_parameter_constraints(rules, given, type(self).__name__)
@@ -264,7 +264,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
         """The number of neighbours, if the rows, or all but one, weigh that much together."""
         weights = np.ones(self.n_samples_fit_) if self._weights is None else self._weights
         total, left = weights.sum(), weights.sum() - is_own * weights.max()
-        # Parts of a weight add up to a whole number but for rounding.
+        # Parts of a weight add up to an integer except for rounding.
         if k > left * (1 + 1e-9):
             sign = "<" if is_own else "<="
             counts = (
@@ -286,7 +286,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
         raise NotImplementedError
 
     def _targets(self) -> Array:
-        """Targets of the rows that are searched, (n, outputs)."""
+        """Targets of the searched rows, (n, outputs)."""
         return self._y if self._kept is None else self._y[self._kept]
 
     # ---- both gaps -------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NeighborsModel):
             )
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate; the data must be those of the fit, for the model is its data."""
+        """The certificate; the data must be those of the fit, because the model is its data."""
         self._check_same(self._reread(X, y, sample_weight))
         return NONE
 

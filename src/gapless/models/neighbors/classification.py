@@ -173,7 +173,7 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
 
 
 def _of_winner(shares: Array) -> Array:
-    """The largest share of each row; of a tied vote, without the bit that decides it."""
+    """The largest share of each row; for a tied vote, without the bit that decides it."""
     if shares.shape[1] < 2:
         return shares[:, 0]
     second, first = np.partition(shares, -2, axis=1)[:, -2:].T

@@ -1,4 +1,4 @@
-"""Which distance is meant, and how rows are prepared for it: numbers, or mixed with categories."""
+"""The meaning of a metric, and how rows are prepared for it: numbers, or mixed with categories."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ class Form:
 
     def finished(self, distances: Array) -> Array:
         """Distances from those of the core."""
-        # Of directions, ‖x − z‖² = 2 (1 − cos).
+        # For directions, ‖x − z‖² = 2 (1 − cos).
         return 0.5 * distances**2 if self.is_cosine else distances
 
     def for_core(self, radius: Array) -> Array:
-        """The distance of the core that a distance stands for."""
+        """The core's distance for a given distance."""
         return np.sqrt(2 * radius) if self.is_cosine else radius
 
 
 def form_of(metric: Any, p: float | None, params: dict[str, Any] | None, X: Any) -> Form:
-    """The distance that the parameters of an estimator mean, for rows like X."""
+    """The distance that an estimator's parameters mean, for rows like X."""
     given = dict(params or {})
     name = SAME.get(metric, metric) if isinstance(metric, str) else metric
     if name == "minkowski":
@@ -120,14 +120,14 @@ def _weighted(power: float, w: Array, given: dict[str, Any], X: Any) -> Form:
 
 
 def _directions(X: Array, is_query: bool) -> Array:
-    """Rows divided by their length, in float64; rows of zeros are at a distance of 1 to all."""
+    """Rows divided by their length, in float64; rows of zeros have distance 1 to all."""
     X = np.asarray(X, dtype=np.float64)
-    # Divided by the largest entry first, whose square may be beyond all numbers.
+    # Divided by the largest entry first, whose square may overflow.
     largest = np.max(np.abs(X), axis=1, keepdims=True, initial=0.0)
     scaled = X / np.where(largest > 0, largest, 1.0)
     length = np.sqrt(np.sum(scaled**2, axis=1, keepdims=True))
     is_zero = largest[:, 0] == 0
-    # A column for those of the rows and one for those of the queries: at right angles to all.
+    # One column for those of the rows and one for those of the queries: orthogonal to all.
     apart = np.zeros((len(X), 2))
     apart[is_zero, int(is_query)] = 1.0
     return np.hstack([scaled / np.where(length > 0, length, 1.0), apart])
@@ -178,17 +178,17 @@ class MixedRows:
         return mixed, mixed.scaled(F), names
 
     def new(self, estimator: Any, X: Any) -> Array:
-        """Rows to predict, in the units of the fit; a level that is new differs from all."""
+        """Rows to predict, in the units of the fit; a new level differs from all."""
         return self.scaled(_dense(read_new(estimator, self.columns, X)))
 
     def scaled(self, F: Array) -> Array:
-        """Rows in these units, the numbers first; NaN where a value is missing."""
+        """Rows in these units, the numbers first; NaN if missing."""
         order = np.argsort(self.columns.is_category, kind="stable")
         return np.ascontiguousarray(((F - self.low) * self.factor)[:, order])
 
     @property
     def numbers(self) -> int:
-        """How many columns are numbers."""
+        """The number of columns that are numbers."""
         return int(np.sum(~self.columns.is_category))
 
 

@@ -90,12 +90,12 @@ class NeighborsFit(Refittable):
 
     @property
     def is_large(self) -> bool:
-        """Whether asking for all rows takes long."""
+        """Whether searching all rows takes long."""
         return len(self.weights) > LARGE_ROWS
 
     @cached_property
     def tested(self) -> Array:
-        """The rows that are looked at: all, or those of a sample of many units."""
+        """The rows considered: all, or those of a sample of many units."""
         counted = np.flatnonzero(self.is_counted)
         if not self.is_large:
             return counted
@@ -106,7 +106,7 @@ class NeighborsFit(Refittable):
 
     @cached_property
     def predictions(self) -> Array:
-        """What the model predicts for its own rows, (n, ΣK); NaN for those not looked at."""
+        """The model's predictions for its own rows, (n, ΣK); NaN for those not considered."""
         return self._spread(self.tested, self.model(self.design.rows(self.tested)))
 
     def _spread(self, rows: Array, of_rows: Array) -> Array:
@@ -153,7 +153,7 @@ class NeighborsFit(Refittable):
     def neighbors_without(
         self, rows: Array, k: int, groups: Array | None = None
     ) -> tuple[Array, tuple[Array, Array, Array]]:
-        """Rows, and distances, positions and counts of their neighbours in no unit of their own."""
+        """Rows, and distances, positions and counts of their neighbours outside their own unit."""
         counted = np.flatnonzero(self.is_counted)
         units = np.asarray(self.units if groups is None else groups, dtype=np.int64)
         labels = np.ascontiguousarray(units[counted])
@@ -169,7 +169,7 @@ class NeighborsFit(Refittable):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it answers with classes alone: one neighbour has no other vote beside it."""
+        """Whether it predicts classes alone: one neighbour has no other vote next to it."""
         return self.has_classes and self.k == 1
 
     @property
@@ -197,7 +197,7 @@ class NeighborsFit(Refittable):
 
 
 def _as_given(data: Any) -> Array:
-    """Targets as predictions are compared with them."""
+    """Targets with which predictions are compared."""
     y, classes = data.outputs.y, data.outputs.classes
     if classes is not None:
         columns = [own[of.astype(int)] for own, of in zip(classes, y.T)]
@@ -207,7 +207,7 @@ def _as_given(data: Any) -> Array:
 
 # Up to twice the root of the number of rows are tried, within these bounds.
 FEWEST, MOST = 30, 250
-# Units that are left out at most, and at a time.
+# Units to leave out at most, and at a time.
 MOST_UNITS, AT_A_TIME = 10_000, 1000
 
 
@@ -252,7 +252,7 @@ def _numbers(fitted: NeighborsFit) -> Array:
 
 
 class _Scores:
-    """Scores of rows that are left out, for every number of neighbours."""
+    """Scores of left-out rows, for every number of neighbours."""
 
     def __init__(self, fitted: NeighborsFit, ks: Array):
         self.fitted, self.ks = fitted, ks
@@ -298,13 +298,13 @@ class _Scores:
             return
         for k in self.ks:
             counts = counted(distances, weights, k, estimator.ties)
-            # Farther rows count for nothing.
+            # Farther rows do not count.
             width = int(np.max(np.sum(counts > 0, axis=1), initial=1))
             near = weigh(distances[:, :width], estimator.weights) if at_all is None else at_all
             yield estimator._from_votes(rows[:, :width], counts[:, :width] * near[:, :width], y)
 
     def _targets(self, y: Array) -> Array:
-        """What neighbours vote for: their targets, or of each output 1 for their class."""
+        """What neighbours vote for: their targets, or 1 for their class in each output."""
         classes = self.fitted.data.outputs.classes
         if classes is None:
             return y
@@ -315,7 +315,7 @@ class _Scores:
     def _by_unit(self) -> tuple[Array, Array, Array]:
         """Scores of the units, those that decide and those that are shown, and their weights."""
         rows, by, shown = (np.concatenate(part) for part in zip(*self.parts))
-        # In the order of their content, so that sums have the same bits whatever that of the rows.
+        # In the order of their content, so that sums have the same bits in any order of the rows.
         order = np.argsort(self.fitted.units[rows], kind="stable")
         weights = self.fitted.weights[rows[order]]
         # Numbered anew, so that rows that are all different need no means.
@@ -325,7 +325,7 @@ class _Scores:
 
     @property
     def means(self) -> Array:
-        """The score that decides, of each number of neighbours."""
+        """The deciding score of each number of neighbours."""
         by, _, weights = self._by_unit()
         return np.average(by, axis=0, weights=weights)
 

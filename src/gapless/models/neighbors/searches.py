@@ -1,7 +1,7 @@
 """Finding the nearest rows: trees of boxes, projections, or all rows, in the compiled core.
 
 Every search of the core returns the same neighbours to the last bit, equally near ones in the order
-of the rows. Distances that the core does not have, and sparse rows, are searched by scikit-learn.
+of the rows. scikit-learn searches sparse rows, and distances that the core lacks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Array = np.ndarray
 
 Lists = tuple[list[Array], list[Array]]
 
-# Columns up to which boxes rule out most rows.
+# Up to this many columns boxes rule out most rows.
 MOST_IN_BOXES = 15
-# Rows below which looking at all of them is as fast as anything.
+# With fewer rows, measuring all of them is as fast as anything.
 FEW_ROWS = 200
 # Columns of the products with a projection (one is the length of the rest), columns of the whole
 # projection, and columns from which on a projection is worthwhile.
@@ -40,20 +40,20 @@ LINKS = 32
 
 
 class Search(Protocol):
-    """Rows in which neighbours are looked for.
+    """Rows among which neighbours are searched.
 
     `own` and `labels` are numbers of the queries and of the rows: a query finds no row of its own
-    number. None are hidden without them.
+    number. Without them no rows are hidden.
     """
 
     rows: int
-    # What it is called in scikit-learn's words.
+    # Its name in scikit-learn's terms.
     method: str
 
     def nearest(
         self, Q: Any, k: int, own: Array | None = None, labels: Array | None = None
     ) -> tuple[Array, Array]:
-        """Distances and positions of the k nearest rows, (q, k); ∞ and −1 where there are fewer."""
+        """Distances and positions of the k nearest rows, (q, k); ∞ and −1 if there are fewer."""
 
     def within(
         self, Q: Any, radius: Array, own: Array | None = None, labels: Array | None = None
@@ -90,7 +90,7 @@ def _how() -> tuple[int, float]:
 
 
 class CoreSearch:
-    """Search by a tree of the core, or without one by looking at all rows."""
+    """Search by a tree of the core, or without one by measuring all rows."""
 
     def __init__(self, X: Array, form: Form, prepared: Any):
         self.X, self.form, self.prepared = X, form, prepared
@@ -105,7 +105,7 @@ class CoreSearch:
         return self.form.finished(found[0]), found[1]
 
     def _ask(self, Q: Array, found: tuple[Array, Array], own, labels) -> int:
-        """Fill what is found; how many rows were measured."""
+        """Run the search into `found`; return how many rows were measured."""
         with single_blas():
             if self.prepared is None:
                 arguments = (self.form.distance, self.X, Q, own, labels, *found, *_how())
@@ -140,9 +140,9 @@ class CoreSearch:
 class ProjectedSearch(CoreSearch):
     """Search by products with the main directions of the rows, or with all columns.
 
-    Along 47 directions and the length of the rest most rows can be ruled out by a fraction of the
-    work, and most of the others along 95, if rows vary along few directions; a sample of the rows
-    and the first queries tell whether they do.
+    If rows vary along few directions, 47 directions and the length of the rest rule out most rows
+    in a fraction of the work, and 95 most of the others; a sample of the rows and the first queries
+    show whether they do.
     """
 
     def __init__(self, X: Array, form: Form):
@@ -155,7 +155,7 @@ class ProjectedSearch(CoreSearch):
     def _prepare(self, basis: Array | None) -> Any:
         defect = 0.0
         if basis is not None:
-            # How far the basis is from orthonormal, and what rounding hides of that.
+            # How far the basis is from orthonormal, up to rounding.
             with single_blas():
                 gram = basis @ basis.T
             rounding = basis.size * np.finfo(float).eps
@@ -196,7 +196,7 @@ def worthwhile_basis(X: Array, mean: Array) -> Array | None:
 
 
 def main_directions(part: Array) -> Array:
-    """An orthonormal basis (at most 95, d) of about the directions along which rows vary most.
+    """An orthonormal basis (at most 95, d) of roughly the directions along which rows vary most.
 
     Any basis finds the same neighbours, so a sample of the rows will do, and a few steps of
     subspace iteration (Halko, Martinsson and Tropp 2011, SIAM Review 53).
@@ -284,7 +284,7 @@ class ScikitSearch:
 
 
 def _widened(distances: Array, rows: Array, k: int) -> tuple[Array, Array]:
-    """Columns of ∞ and −1 where there are fewer than k."""
+    """Pad with columns of ∞ and −1 if there are fewer than k."""
     missing = k - distances.shape[1]
     if missing <= 0:
         return distances, rows

@@ -17,9 +17,9 @@ TIED = 1e-12
 
 
 def weigh(distances: Array, weights: str | Callable | None) -> Array:
-    """What a neighbour counts at its distance, (q, k).
+    """The vote of a neighbour at its distance, (q, k).
 
-    By 1/d or 1/d² a row at distance 0 outweighs all others: only such rows count then.
+    With 1/d or 1/d² a row at distance 0 outweighs all others: then only such rows count.
     """
     if weights is None or weights == "uniform":
         return np.ones_like(distances)
@@ -35,7 +35,7 @@ def weigh(distances: Array, weights: str | Callable | None) -> Array:
 
 
 def _by_function(distances: Array, weights: Callable) -> Array:
-    """What the user's function makes of distances, if votes can be counted by it."""
+    """The user's function of distances, if it returns valid votes."""
     votes = np.asarray(weights(distances), dtype=float)
     if votes.shape != distances.shape:
         raise ValueError(
@@ -56,7 +56,7 @@ def _by_function(distances: Array, weights: Callable) -> Array:
 
 
 def counted(distances: Array, weights: Array, k: float, ties: str) -> Array:
-    """How much of each row's weight is among the k nearest, (q, K), rows standing by distance.
+    """How much of each row's weight is among the k nearest, (q, K), rows sorted by distance.
 
     A row of weight 2 is two neighbours. Rows at the distance of the last neighbour count by their
     order, or with ties="nearest" share what is left in proportion to their weights.
@@ -66,7 +66,7 @@ def counted(distances: Array, weights: Array, k: float, ties: str) -> Array:
         return np.clip(k - before, 0.0, weights)
     starts = np.ones(distances.shape, dtype=bool)
     starts[:, 1:] = distances[:, 1:] != distances[:, :-1]
-    # Of each row the weight before the first row that is as near, and that of all such rows.
+    # For each row the weight before the first row that is as near, and that of all such rows.
     first = np.maximum.accumulate(np.where(starts, before, -np.inf), axis=1)
     ends = np.ones_like(starts)
     ends[:, :-1] = starts[:, 1:]
@@ -107,7 +107,7 @@ class Voters:
 
     def weighed(self, distances: Array, rows: Array, counts: Array) -> Array:
         """The votes of neighbours that count by `counts`."""
-        # Farther rows count for nothing, and a function is not asked about them.
+        # Farther rows do not count, and a function is not called with them.
         width = int(np.max(np.sum(counts > 0, axis=1), initial=1))
         votes = np.zeros_like(counts)
         votes[:, :width] = counts[:, :width] * weigh(distances[:, :width], self.weighting)
@@ -153,7 +153,7 @@ class Voters:
         return out[0], out[1], out[2]
 
     def _is_short(self, distances: Array, rows: Array, weights: Array, k: float) -> Array:
-        """Queries whose k nearest may not all be there."""
+        """Queries whose k nearest may be incomplete."""
         sums = np.cumsum(weights, axis=1)
         is_short = (sums[:, -1] < k) & (rows[:, -1] >= 0)
         if self.ties == "nearest":
@@ -184,7 +184,7 @@ def class_shares(rows: Array, votes: Array, labels: Array, count: int, ties: str
 
 
 def _nearest_class(rows: Array, votes: Array, labels: Array, is_tied: Array) -> Array:
-    """Of each query the class of its nearest neighbour that is of a tied class."""
+    """For each query the class of its nearest neighbour among the tied classes."""
     of_row = labels[rows]
     votes_for = np.take_along_axis(is_tied, of_row, axis=1) & (votes > 0)
     return of_row[np.arange(len(rows)), np.argmax(votes_for, axis=1)]

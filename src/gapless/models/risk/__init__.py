@@ -1,7 +1,8 @@
 """Any loss with any penalty and any kernel: RiskRegressor and RiskClassifier, in `risk`.
 
-They are linear models, and with a kernel linear models on its features: `with_kernel` lets these
-stand in for X, for kernel machines too, and `kernel_certificates` says what their gaps concern.
+They are linear models, or with a kernel linear models on its features: `with_kernel` puts these in
+place of X, for kernel machines too, and `kernel_certificates` says which objective their gaps
+concern.
 """
 
 from typing import TYPE_CHECKING

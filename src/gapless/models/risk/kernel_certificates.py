@@ -1,7 +1,7 @@
 """Certificates of models on features of a kernel: which objective they concern, and the kernel's.
 
-With r landmarks the best model of the r features is found, and that is what the gap of the fit
-says. How far it is from the best one of the kernel itself says `exact_certificate`. Called by
+With r landmarks the best model of the r features is found, and the gap of the fit refers to that.
+`exact_certificate` bounds the distance to the best model of the kernel itself. Called by
 `with_kernel`.
 """
 
@@ -20,18 +20,18 @@ from ..linear import dense, unpack
 
 Array = np.ndarray
 
-# Scores of features are off by at most so many units in the last place of Σ|αⱼ|√k(zⱼ, zⱼ).
+# Scores of features are off by at most this many units in the last place of Σ|αⱼ|√k(zⱼ, zⱼ).
 FEATURE_ROUNDING = 8
-# What to do where that is too much.
+# What to do if that is too much.
 ROUNDED = "the features are {}, whose rounding causes this; use a stronger penalty"
 
 
 def concerning(certificate: Certificate, features: KernelFeatures | None) -> Certificate:
-    """The certificate with a verdict that says which objective it is about."""
+    """The certificate with a verdict that names its objective."""
     if features is None or features.kind == EXACT:
         return certificate
     if features.kind == UNFINISHED:
-        # w = 0, and θ = 0 bounds every objective from below by what P₀ is measured from.
+        # w = 0, and θ = 0 bounds every objective from below by the origin of P₀.
         return replace(
             certificate,
             kind="stopped",
@@ -68,7 +68,7 @@ class Function:
 
     @classmethod
     def of_coefficients(cls, model: Any, X: Any) -> Function:
-        """The one of `coef_`, by which rows are held out and intervals made."""
+        """The one of `coef_`, used for held-out rows and intervals."""
         w = np.atleast_2d(dense(model.coef_)).T.astype(np.float64)
         return cls(model.features_.scores(X, w) + model.intercept_, np.sum(w**2, axis=0))
 
@@ -84,10 +84,10 @@ class Function:
 
 
 def of_both(certificate: Certificate, model: Any, X: Any, problems: list[Problem]) -> Certificate:
-    """The worse of two certificates: that of `coef_`, which is given, and of what predicts.
+    """The worse of two certificates: that of `coef_`, which is given, and that of the predictions.
 
-    They are of the same function up to rounding of the features. An objective below D shows as well
-    that they are not.
+    They concern the same function up to rounding of the features. An objective below D also shows
+    that they do not.
     """
     if certificate.kind not in MEASURED:
         return certificate
@@ -117,7 +117,7 @@ def of_both(certificate: Certificate, model: Any, X: Any, problems: list[Problem
 
 
 def of_predictions(model: Any, X: Any, problems: list[Problem]) -> tuple[float, float]:
-    """P of what predicts, and how much rounding of the features may let that of coef_ differ."""
+    """P of the predictions, and how far the P of coef_ may differ by rounding of the features."""
     function, columns = Function.that_predicts(model, X), _columns(problems)
     primal = sum(function.objective(p, at) for p, at in zip(problems, columns))
     slopes = np.concatenate([function.slopes(p, at) for p, at in zip(problems, columns)])
@@ -134,10 +134,10 @@ def _feature_rounding(model: Any, X: Any) -> Array:
 
 
 def exact_certificate(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """How far the model is at most from the best one of the kernel itself, whatever was fitted.
+    """A bound on how far the model is from the best one of the kernel itself, whatever was fitted.
 
-    A model on landmarks is a function f of the kernel's space, and its P is that of f. Only the
-    dual changes, in which θᵀKθ takes the place of ‖Φᵀθ‖²: n² kernel values, a block at a time.
+    A model on landmarks is a function f in the kernel's space, and its P is that of f. Only the
+    dual changes: θᵀKθ replaces ‖Φᵀθ‖², with n² kernel values, a block at a time.
     """
     features = features_of(model)
     data = model._read(X, y, sample_weight, reset=False)
@@ -165,7 +165,7 @@ def exact_certificate(model: Any, X: Any, y: Any, sample_weight: Any) -> Certifi
 
 
 def features_of(model: Any) -> KernelFeatures:
-    """The features of a model whose function is one of the kernel's; an error for others."""
+    """The features of a model whose function is in the kernel's space; an error for others."""
     check_is_fitted(model)
     features = vars(model).get("features_")
     if features is None or features.kind == RANDOM:
@@ -179,7 +179,7 @@ def features_of(model: Any) -> KernelFeatures:
 
 
 def of_kernel(certificate: Certificate, features: KernelFeatures) -> Certificate:
-    """The certificate with a cure that helps where landmarks are the reason of the gap."""
+    """The certificate with a cure that helps if landmarks cause the gap."""
     is_told = certificate.relative_gap <= LARGEST_SHARE
     if certificate.kind != "stopped" or features.kind == EXACT or not is_told:
         return certificate
@@ -203,7 +203,7 @@ def _shaped(problem: Problem, z: Array) -> Array:
 
 
 def _dual_points(problem: Problem, z: Array, stored: Array | None) -> list[Array]:
-    """Feasible dual points: from the slopes of the loss, and the one that was stored."""
+    """Feasible dual points: from the slopes of the loss, and the stored one."""
     z = _shaped(problem, z)
     points = [problem.orthogonal(-problem.derivative(z))]
     if stored is not None:
@@ -212,7 +212,7 @@ def _dual_points(problem: Problem, z: Array, stored: Array | None) -> list[Array
 
 
 def _bound(problem: Problem, theta: Array, products: Array, sizes: Array) -> tuple[float, float]:
-    """The best D(cθ) for 0 ≤ c ≤ 1 with R* from θᵀKθ, and what rounding may hide."""
+    """The best D(cθ) for 0 ≤ c ≤ 1 with R* from θᵀKθ, and its rounding error."""
     columns = theta.reshape(problem.n, -1)
     v = _as_vector(np.maximum(np.sum(columns * products, axis=0), 0.0))
     found = minimize_scalar(
@@ -231,5 +231,5 @@ def _sizes(kernel: Any, X: Any) -> Array:
 
 
 def _as_vector(squares: Array) -> Array:
-    """A vector of that squared norm, or several in columns: all that ½λ‖w‖² looks at."""
+    """A vector with that squared norm, or several in columns: all that ½λ‖w‖² depends on."""
     return np.sqrt(squares) if len(squares) == 1 else np.sqrt(squares)[None, :]

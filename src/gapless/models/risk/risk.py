@@ -1,4 +1,4 @@
-"""Any loss, penalty and kernel: RiskRegressor and RiskClassifier, for one's own classes too."""
+"""Any loss, penalty and kernel: RiskRegressor and RiskClassifier, also for custom classes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CONSTRAINTS: dict = {
 
 
 def _check_parameters(self):
-    """Refuse penalties that a function of a kernel's space cannot have."""
+    """Refuse penalties that a function in a kernel's space cannot have."""
     if self.kernel is None:
         return
     penalty = penalties.by_name(self.penalty)
@@ -56,7 +56,7 @@ def _kernel(self):
 
 
 def _formula(self) -> Formula:
-    """The objective, with the kernel where there is one."""
+    """The objective, with the kernel if there is one."""
     bias, numbers = bias_term(self), {"ℓ": self.loss, "R": self.penalty}
     if self.kernel is None:
         return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias}) + R(w)", numbers)
@@ -162,7 +162,7 @@ class RiskRegressor(WithKernel, LinearRegressor):
 
 
 def _parts(estimator) -> tuple[Loss, Penalty]:
-    """The loss and the penalty of a fit; a copy, so that what a penalty keeps is not older."""
+    """The loss and the penalty of a fit; a copy, so that a penalty's cache is not outdated."""
     return losses.by_name(estimator.loss), copy.copy(penalties.by_name(estimator.penalty))
 
 

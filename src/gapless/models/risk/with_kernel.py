@@ -2,9 +2,9 @@
 
 By the representer theorem the best f in the space of a kernel, for any loss and ½λ‖f‖², is a
 combination of the kernel at the training rows: a linear model on features Φ with ΦΦᵀ = K. So a
-kernel changes X, once, in `fit` and in prediction; all else is as for linear models. Where K is too
-large, features of landmarks or random ones stand for it, and their number grows until leave-one-out
-no longer asks for more.
+kernel changes X, once, in `fit` and in prediction; all else is as for linear models. If K is too
+large, features of landmarks or random ones replace it, and their number grows until leave-one-out
+no longer improves.
 
 References
 ----------
@@ -65,20 +65,20 @@ Array = np.ndarray
 
 AUTO = "auto"
 APPROXIMATIONS = (AUTO, NYSTROEM, RANDOM)
-# Up to so many rows a factor of the Gram matrix takes seconds, and steps on it no more.
+# With at most this many rows a factor of the Gram matrix takes seconds, and steps on it no more.
 EXACT_ROWS = 3000
-# Ranks that are tried one after the other, and the most; the bytes that their features may take.
+# The first rank to try, doubled each time, and the largest; the bytes that their features may take.
 FIRST_RANK, MOST_FEATURES, MOST_BYTES = 64, 1024, 2 << 30
-# Rows beyond which a sample of so many tells the rank.
+# With more rows a sample of this many determines the rank.
 MOST_ROWS = 100_000
-# The rank has grown enough when this part of a standard error was all that doubling it brought.
+# The rank has grown enough when doubling it gained only this part of a standard error.
 ENOUGH = 0.5
 # Models that only serve to compare ranks need no more digits.
 ROUGH = 1e-4
 # What estimators with a kernel describe alike.
 ON_KERNEL = """
 approximation : {"auto", "nystroem", "random_features"} or None
-    What stands for the kernel: itself (None), landmarks, or random features; "auto" takes the
+    What replaces the kernel: itself (None), landmarks, or random features; "auto" takes the
     kernel itself up to 3,000 rows, and landmarks beyond.
 n_components : int
     How many landmarks or random features. None doubles them until leave-one-out no longer improves
@@ -126,7 +126,7 @@ class WithKernel:
     }
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         features = vars(self).get("features_")
         if features is None or features.kind == RANDOM:
             return None
@@ -205,7 +205,7 @@ class WithKernel:
         said = concerning(learned["certificate_"], features)
         specifics |= {"features_": features.without_training(), "certificate_": said}
         if features.kind != RANDOM:
-            # In float64 whatever the data are: many nearly cancel where a kernel is smooth.
+            # Always in float64: many nearly cancel if a kernel is smooth.
             w = np.vstack([np.atleast_2d(s.parameters.w.T) for s in solutions])
             shape = specifics.get("coef_", learned["coef_"]).shape
             specifics["dual_coef_"] = features.dual_coef(w.T).T.reshape(*shape[:-1], -1)
@@ -216,7 +216,7 @@ class WithKernel:
         fitted = super()._fitted(data, problems)
         features = vars(self).get("features_")
         if features is not None and features.kind != RANDOM:
-            # Rows are held out by coef_, but dual_coef_ is what predicts.
+            # Rows are held out by coef_, but dual_coef_ predicts.
             self._check_objective(*of_predictions(self, data.X, problems))
         if features is None:
             return fitted
@@ -228,7 +228,7 @@ class WithKernel:
         return self._judged(*self._rebuilt(X, y, sample_weight))
 
     def _judged(self, data, problems):
-        """The certificate of what the model stores, on the problems of these data."""
+        """The certificate of the stored model, on the problems of these data."""
         parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
         found = sum(certify_all(problems, parameters, tol=self.tol))
         features = vars(self).get("features_")
@@ -237,7 +237,7 @@ class WithKernel:
         return concerning(found, features)
 
     def _certified_exactly(self, X, y, sample_weight):
-        """The same for the kernel itself, if landmarks stood for it."""
+        """The same for the kernel itself, if landmarks replaced it."""
         return exact_certificate(self, X, y, sample_weight)
 
 
@@ -251,12 +251,12 @@ class OnFeatures(Fitted):
 
     @property
     def is_limited(self) -> bool:  # type: ignore[override]
-        """Whether the kernel is that of a shape."""
+        """Whether the kernel has a fixed shape."""
         return self.features.kernel.is_limited
 
     @property
     def plain_rows(self) -> Design | None:
-        """The rows of which the features are."""
+        """The rows behind the features."""
         return Design(self.data.X) if self.data.X.shape[0] == len(self.weights) else None
 
     def simpler(self) -> list[Dial]:
@@ -285,7 +285,7 @@ class OnFeatures(Fitted):
 
 
 def chosen_kind(approximation: str | None, n: int, exact_rows: int = EXACT_ROWS) -> str:
-    """What `approximation` means for so many rows: "exact", "nystroem" or "random_features"."""
+    """The meaning of `approximation` for `n` rows: "exact", "nystroem" or "random_features"."""
     if approximation is None or (approximation == AUTO and n <= exact_rows):
         return EXACT
     return NYSTROEM if approximation == AUTO else approximation
@@ -300,12 +300,12 @@ class Supply:
     X: Any
     distinct: DistinctRows
     seed: int
-    # The rows for which features are made in the end, where X is a sample of them.
+    # The number of rows for which features are finally made, if X is a sample of them.
     total: int
 
     @classmethod
     def of(cls, model: Any, kernel: Kernel, data: Training) -> Supply:
-        """What an estimator asks for."""
+        """The supply for an estimator."""
         distinct = DistinctRows.of(data.X, data.weights)
         kind = chosen_kind(model.approximation, len(distinct.first))
         kernel = kernel.resolve(data.X, data.weights)
@@ -340,8 +340,8 @@ class Supply:
     def ranks(self) -> Iterator[int]:
         """Ranks to try, each twice the one before.
 
-        So the features before take half as much again; a last rank close to the one before, which
-        all the memory is for, would take twice as much.
+        So the earlier features take half as much again; a last rank close to the one before, at the
+        memory limit, would take twice as much.
         """
         rank = min(FIRST_RANK, self.most)
         while rank < self.most:
@@ -358,7 +358,7 @@ def _mapped(data: Training, features: KernelFeatures) -> Mapped:
 def grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
     """Features of a rank that twice as many would hardly improve, and a solution on them.
 
-    Of many rows a sample tells the rank, in half of the time that there is.
+    With many rows a sample determines the rank, in half of the available time.
     """
     if len(supply.distinct.first) <= MOST_ROWS or supply.kernel.name == PRECOMPUTED:
         return _grown(model, data, supply, callback)
@@ -376,7 +376,7 @@ def grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
 
 
 def _sample(data: Training, distinct: DistinctRows) -> Training:
-    """Some of the distinct rows, drawn by content, whose weights grow to that of all."""
+    """Some of the distinct rows, drawn by content, with weights scaled up to that of all."""
     count = len(distinct.first)
     # Rows without weight have the number −1, which is the last.
     is_drawn = np.zeros(count + 1, dtype=bool)
@@ -417,7 +417,7 @@ def _grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
 
 
 def _is_level(tried: list[Tried]) -> bool:
-    """Whether the last step brought little."""
+    """Whether the last step gained little."""
     if len(tried) < 2:
         return False
     return tried[-1].unseen - tried[-2].unseen <= ENOUGH * tried[-1].standard_error

@@ -1,8 +1,8 @@
 """What all support vector machines share: fit = validate → problems → solve → certify → attributes.
 
-An estimator says how its data is read (`_read`), what is minimised (`_objective`) and how its
+An estimator defines how its data is read (`_read`), what is minimised (`_objective`) and how its
 scores are arranged (`_arrangement`); the rest is here. A fit works on the distinct rows, sorted by
-class; what is stored is on the rows of the caller, in the layout of scikit-learn.
+class; the stored attributes refer to the caller's rows, in scikit-learn's layout.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 sample_weight : array-like of shape (n_samples,)
     Weights ≥ 0 of the rows. Weight 2 means the row twice, weight 0 means the row is not there.
 """
-# What a parameter may be that is to be chosen.
+# Values of a parameter that is to be chosen.
 OPEN = [StrOptions({LOO}), "array-like"]
 MAX_ITER_WARNING = (
     "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
     "StandardScaler or MinMaxScaler."
 )
 
-# What to do where a model that was optimal is so no more.
+# What to do if a model that was optimal no longer is.
 OTHER_DATA = (
     "these are not the training data, or the model was changed; pass the training data, or fit "
     "again"
@@ -194,7 +194,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         learned = self._learned(data, rows, machine, solved)
         if choice is not None:
             learned |= choice.attributes()
-        # The kernel matrix of many rows is too large to be kept; it can be computed again.
+        # The kernel matrix of many rows is too large to keep; it can be recomputed.
         kept = machine if machine.matrix.n <= KEPT_ROWS else None
         learned["_training"] = (data, [one.point for one in solved], kept)
         learned["_choice"], learned["_calibration"] = choice, None
@@ -221,11 +221,11 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         return Single()
 
     def _as_fitted(self) -> Any:
-        """The estimator with the parameters by which its attributes are arranged."""
+        """The estimator with the parameters that arrange its attributes."""
         return self
 
     def _fitted_arrangement(self, count: int) -> Arrangement:
-        """How the scores of the fit are arranged, whatever the parameters are by now."""
+        """How the scores of the fit are arranged, whatever the parameters are now."""
         return self._as_fitted()._arrangement(count)
 
     # ---- tuning ----------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         return tuple(name for name in self._tunable if is_open(getattr(self, name)))
 
     def _choose(self, data: Training, rows: TrainingRows) -> Tuned | None:
-        """Choose the tuned parameters, within half of the time; None where there are none."""
+        """Choose the tuned parameters, within half of the time; None if there are none."""
         if not self._tuned():
             return None
         half = None if self.time_limit is None else 0.5 * self.time_limit
@@ -245,7 +245,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     # ---- the problems ----------------------------------------------------------------------------
 
     def _machine(self, data: Training, rows: TrainingRows, kernel: Kernel | None = None) -> Machine:
-        """The problems on the distinct rows; the kernel is that of the parameters by default."""
+        """The problems on the distinct rows; the kernel defaults to that of the parameters."""
         X = data.X[rows.first]
         settled = self._settled()
         if kernel is None:
@@ -277,7 +277,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
     def _checked(self, machine: Machine, solved: list[Solved]) -> list[Solved]:
-        """Refuse what has no solution, or none in finite numbers.
+        """Refuse problems without a solution, or without one in finite numbers.
 
         Of several problems some may have no margin: they predict the class of more weight.
         """
@@ -352,13 +352,13 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         return certificate_of(judgements, parts, points, self.tol, machine.fault, cure, unit)
 
     def _certified(self, X, y=None, sample_weight=None) -> Certificate:
-        """The certificate, recomputed from the data and what the model has stored."""
+        """The certificate, recomputed from the data and the stored model."""
         _, rows, machine, solved = self._rebuilt(X, y, sample_weight)
         is_done = self.certificate_.kind != "stopped"
         return self._certificate(machine, solved, rows, OTHER_DATA if is_done else CURE)
 
     def _rebuilt(self, X, y, sample_weight) -> tuple[Training, TrainingRows, Machine, list[Solved]]:
-        """The problems of the fit and their solution, from the data and what the model stores."""
+        """The problems of the fit and their solution, from the data and the stored model."""
         data = self._reread(X, y, sample_weight)
         self._check_same_data(data)
         rows = TrainingRows.read(data)
@@ -380,7 +380,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         return data, rows, machine, solved
 
     def _scores_of_fit(self, data: Training, rows: TrainingRows, machine: Machine) -> Array:
-        """Scores of the distinct rows by what the model stores, (m, problems)."""
+        """Scores of the distinct rows by the stored model, (m, problems)."""
         return self._problem_scores(data.X)[rows.first]
 
     def _check_same_data(self, data: Training) -> None:
@@ -396,7 +396,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
             )
 
     def _warn_if_stopped(self, solved: list[Solved]) -> None:
-        """Say that the gap is too large, and what would help."""
+        """Warn that the gap is too large, and what would help."""
         if self.certificate_.kind != "stopped":
             return
         status = next((one.status for one in solved if one.status != "optimal"), "optimal")
@@ -420,7 +420,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     def _warn_if_untried(self, choice: Tuned) -> None:
-        """Say that nothing was chosen, and what would help."""
+        """Warn that nothing was chosen, and what would help."""
         if len(choice.search.unseen):
             return
         values = ", ".join(f"{name}={value:.3g}" for name, value in choice.values.items())
@@ -441,7 +441,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         machine: Machine | None = None,
         rows: TrainingRows | None = None,
     ) -> MachineFit:
-        """The fit, as far as held-out predictions need it; what is not given is found again."""
+        """The fit, as far as held-out predictions need it; what is not given is recomputed."""
         rows = TrainingRows.read(data) if rows is None else rows
         if machine is None:
             machine = self._as_fitted()._machine(data, rows, self.kernel_)
@@ -458,15 +458,15 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         )
 
     def _candidates_type(self, machine: Machine) -> type[Candidates]:
-        """What tries such machines at many values of their parameters."""
+        """The class that tries such machines at many parameter values."""
         return Candidates
 
     def _fit_type(self, machine: Machine) -> type[MachineFit]:
-        """What knows how such machines treat rows that they have not seen."""
+        """The class that knows how such machines treat unseen rows."""
         return MachineFit
 
     def _fitted_to(self, X, y, sample_weight=None) -> MachineFit:
-        """The fit, rebuilt from its data, or an error if they are others."""
+        """The fit, rebuilt from its data, or an error if they differ."""
         data, rows, machine, solved = self._rebuilt(X, y, sample_weight)
         self._check_objective(self._certificate(machine, solved, rows).primal)
         return self._fitted(data, [one.point for one in solved], machine)
@@ -484,11 +484,11 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     # ---- predicting ------------------------------------------------------------------------------
 
     def _problem_scores(self, X: Any) -> Array:
-        """Scores of all problems, (n, problems), of rows that have been read."""
+        """Scores of all problems, (n, problems), of validated rows."""
         return problem_scores(self, X)
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         return misfit(self)
 
     def _scores(self, X) -> Array:
@@ -517,7 +517,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
     @property
     def coef_(self):
-        """Coefficients w of the features, one row for each problem; linear kernels alone."""
+        """Coefficients w of the features, one row for each problem; linear kernels only."""
         check_is_fitted(self)
         if not self._is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel")
@@ -529,7 +529,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
     @property
     def _gamma(self) -> float:
-        """γ as a number; tools that read models of scikit-learn look for it here."""
+        """γ as a number, where tools that read scikit-learn's models look for it."""
         return float(getattr(self.kernel_, "gamma", 0.0))
 
     @property
@@ -564,7 +564,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
 
 def _out_of_time(machine: SupportVectorMachine) -> str:
-    """What is said of machines whose first solution takes time, where a finite C begins at 0."""
+    """The advice for machines whose first solution takes time, where a finite C starts at 0."""
     return (
         f"{type(machine).__name__} found no solution before it was stopped; raise time_limit or "
         "max_iter."
@@ -572,7 +572,7 @@ def _out_of_time(machine: SupportVectorMachine) -> str:
 
 
 def _conditions(machine: Machine, solved: list[Solved]) -> tuple[Array, Array]:
-    """For each distinct row its status in words and its violation, the worst of all problems."""
+    """The status of each distinct row in words and its violation, the worst of all problems."""
     status = np.full(machine.matrix.n, INACTIVE)
     violations = np.zeros(machine.matrix.n)
     for part, one in zip(machine.parts, solved):

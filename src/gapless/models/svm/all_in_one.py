@@ -1,11 +1,11 @@
-"""One hinge for all classes: what is minimised, how it is solved, and what unseen rows say of it.
+"""One hinge for all classes: its objective, its solution, and its score on unseen rows.
 
 On a kernel matrix the core descends row by row (`class_descent`). With features Φ of the rows such
-that ΦΦᵀ is that matrix it also is a linear problem, which the solvers of `gapless.solvers` take
-where all digits are wanted, or where features stand for the kernel. It is stored as one problem for
-each class: the multipliers θₖ of a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in
-the problem of its own class. No formula leaves out a row, but refits are fast from a solution
-nearby: in a search along C every fold begins where it was (`JointCandidates`).
+that ΦΦᵀ is that matrix, it is also a linear problem, which the solvers of `gapless.solvers` solve
+if all digits are wanted, or if features replace the kernel. It is stored as one problem for each
+class: the multipliers θₖ of a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in the
+problem of its own class. No formula leaves out a row, but refits from a nearby solution are fast:
+in a search along C every fold starts where it was (`JointCandidates`).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ HINGES: dict[str, Loss] = {
     "crammer_singer": CrammerSinger(),
     "weston_watkins": WestonWatkins(),
 }
-# The smallest violation to which rows are taken one by one; and how much smaller the next one is
-# where the gap is still too large.
+# The smallest violation to which single rows are solved; and how much smaller the next one is if
+# the gap is still too large.
 ROUGH = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}
 SHARPER = 0.1
 
@@ -93,10 +93,10 @@ class ClassHinge(Objective):
 
 
 def _exchange(u: Array, pull: Array, box: DualBox) -> Array:
-    """By how much the scores of each row violate what its slopes u demand.
+    """By how much the scores of each row violate what its slopes u require.
 
-    A slope may grow at the cost of another: at the best none that can grow has a larger pull than
-    one that can shrink.
+    A slope may grow at the cost of another: at the optimum none that can grow has a larger pull
+    than one that can shrink.
     """
     room = 1e-9 * (box.upper - box.lower)
     most = np.max(np.where(u < box.upper - room, pull, -np.inf), axis=1)
@@ -106,7 +106,7 @@ def _exchange(u: Array, pull: Array, box: DualBox) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class JointMachine(Machine):
-    """One problem for all classes, in parts that have all rows, one for each class."""
+    """One problem for all classes, in parts with all rows, one for each class."""
 
     objective: ClassHinge
 
@@ -117,7 +117,7 @@ class JointMachine(Machine):
 
     @cached_property
     def features(self) -> Array:
-        """Φ (n, r) with ΦΦᵀ = K, float64, or those that stand for the kernel."""
+        """Φ (n, r) with ΦΦᵀ = K, float64, or the features that replace the kernel."""
         if isinstance(self.matrix, FeatureMatrix):
             return self.matrix.X
         needed, limit = 16.0 * self.matrix.n**2, self.matrix.memory_limit
@@ -153,7 +153,7 @@ class JointMachine(Machine):
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is a kernel matrix to descend on; features serve all else."""
+        """Whether there is a kernel matrix to descend on; otherwise features are used."""
         return self.matrix.is_mercer and self.matrix.whole() is not None
 
     def class_problem(self, rows: Array, weights: Array) -> ClassProblem:
@@ -169,7 +169,7 @@ class JointMachine(Machine):
     ) -> list[Solved]:
         """Row by row on the kernel matrix, again with a smaller tolerance while the gap is large.
 
-        A small gap takes long in this way, and is left to Newton's method.
+        A small gap takes long this way, and is left to Newton's method.
         """
         problem = self.class_problem(np.arange(self.matrix.n), self.weights)
         least = ROUGH[problem.gram.dtype]
@@ -186,7 +186,7 @@ class JointMachine(Machine):
     def _sharpened(
         self, solved: list[Solved], tol: float, max_iter: int | None, callback: Callable | None
     ) -> list[Solved]:
-        """The same as a linear problem on features, from where it stands."""
+        """The same as a linear problem on features, from the current solution."""
         problem = self.problem(np.arange(self.matrix.n), self.weights)
         theta = np.stack([one.point.theta for one in solved], axis=1)
         start = None
@@ -206,14 +206,14 @@ class JointMachine(Machine):
             solved = _better(solved, self._solved(self.points(start), steps, found.status))
             if found.status != "optimal" or not _goes_on(solved, tol):
                 break
-            # The solver's own w is better than w = Φᵀθ, which is what the model stores.
+            # The solver's own w is better than w = Φᵀθ, which the model stores.
             sharper = SHARPER * min(sharper, (found.primal - found.dual) / problem.scale)
             if not sharper > 0:
                 break
         return solved
 
     def _solved(self, points: list[Point], steps: int, status: str) -> list[Solved]:
-        """What points are worth, by values of the kernel itself."""
+        """The value of points, by the values of the kernel itself."""
         z = self.matrix.times(np.stack([p.theta for p in points], axis=1))
         z += np.array([p.b for p in points])
         judgements = self.judge(points, list(z.T))
@@ -227,18 +227,18 @@ class JointMachine(Machine):
         )
 
     def points_of(self, theta: Array, b: Array) -> list[Point]:
-        """The same of θ itself; of the biases only differences count."""
+        """The same for θ itself; only differences of the biases count."""
         b = b - b.mean()
         return [Point(np.ascontiguousarray(theta[:, k]), float(b[k])) for k in range(len(b))]
 
     def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
-        """What the solution is worth, from the scores of each class."""
+        """The value of the solution, from the scores of each class."""
         z = np.stack(scores, axis=1)
         return self.objective.judge_all(self.classes, self.weights, points, z)
 
 
 def _goes_on(solved: list[Solved], tol: float) -> bool:
-    """Whether the gap is too large, and nobody has ended the work."""
+    """Whether the gap is too large, and nothing has ended the work."""
     allowed = tol * sum(one.judgement.scale for one in solved)
     return solved[0].status in ("optimal", "stalled") and not _gap(solved) <= allowed
 
@@ -249,7 +249,7 @@ def _gap(solved: list[Solved]) -> float:
 
 
 def _better(before: list[Solved], after: list[Solved]) -> list[Solved]:
-    """The solution of the smaller gap: a solver that ends early may be further away than before."""
+    """The solution with the smaller gap: a solver that ends early may have moved away."""
     if not _gap(after) > _gap(before):
         return after
     return [replace(b, steps=a.steps, status=a.status) for b, a in zip(before, after)]
@@ -287,7 +287,7 @@ class JointFit(MachineFit):
 
 
 class _Folds:
-    """Where the machines of all folds stand on one kernel matrix: θ (n, K) and b, or None."""
+    """The state of the machines of all folds on one kernel matrix: θ (n, K) and b, or None."""
 
     def __init__(self, gram: Array, count: int):
         self.gram = gram
@@ -342,7 +342,7 @@ class JointCandidates(Candidates):
 
 
 def _lead(z: Array, y: Array) -> Array:
-    """By how much the score of each row's class is above those of all others."""
+    """By how much the score of each row's class exceeds those of all others."""
     rivals = z.copy()
     rivals[np.arange(len(y)), y] = -np.inf
     return z[np.arange(len(y)), y] - rivals.max(axis=1)

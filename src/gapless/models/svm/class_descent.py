@@ -1,7 +1,7 @@
 """One hinge for all classes on a whole kernel matrix: the compiled descent, call by call.
 
-`all_in_one` asks for it; see `src/core/kernels/all_in_one.hpp` for the method. Its θ has the right
-sums over rows only in the limit, so they are set right in the end.
+Called by `all_in_one`; see `src/core/kernels/all_in_one.hpp` for the method. Its θ has the right
+sums over rows only in the limit, so they are corrected at the end.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ...solvers import Trace
 
 Array = np.ndarray
 
-# The curvature that is lent to the biases at first, in units of the mean kᵢᵢ. More makes the rows
-# slower, less the biases.
+# The curvature lent to the biases at first, in units of the mean kᵢᵢ. More slows the rows down,
+# less the biases.
 LENT = 0.05
 # Sweeps through all rows in one compiled call.
 SWEEPS = 50
@@ -33,7 +33,7 @@ SWEEPS = 50
 SWEEPS_PER_ROW, FEWEST_SWEEPS, MOST_SWEEPS = 10, 2000, 20_000
 # The first tolerance of the rows, in units of the margin.
 FIRST = 1.0
-# Rows are taken to this part of the tolerance, since those after them still move their scores.
+# Rows are solved to this part of the tolerance, since those after them still move their scores.
 MARGIN = 0.25
 # The share of a gap that may come from sums of θ over rows.
 OF_SUMS = 0.1
@@ -128,7 +128,7 @@ def finished_descent(solution: ClassSolution) -> ClassSolution:
 
 
 class _State:
-    """Where a descent stands between compiled calls."""
+    """The state of a descent between compiled calls."""
 
     def __init__(self, problem: ClassProblem, start: tuple[Array, Array] | None):
         self.problem = problem
@@ -151,13 +151,13 @@ class _State:
             self.products = np.ascontiguousarray(product.T, dtype=float)
 
     def sum_limit(self, tol: float) -> float:
-        """How far the sums of θ may be from 0, so that gap and violation hardly grow by them."""
+        """How far the sums of θ may be from 0, so that they hardly affect gap and violation."""
         largest = float(np.max(np.abs(self.b), initial=1.0))
         of_gap = self.problem.scale / (len(self.b) * largest)
         return OF_SUMS * tol * min(of_gap, 1 / self.unit)
 
     def advance(self, tol: float, sweeps: int, trace: Trace) -> tuple[float, float]:
-        """So many sweeps at most; the largest violation and the largest sum."""
+        """At most `sweeps` sweeps; returns the largest violation and the largest sum."""
         violation, sums, taken, self.accuracy, self.rho = _core.class_descent(
             self.problem.gram,
             self.linear,

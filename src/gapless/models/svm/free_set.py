@@ -1,9 +1,10 @@
 """Newton steps in the dual variables that are strictly inside their bounds.
 
-Where rows are many for the rank of their kernel values, pairs of variables move by ever smaller
-steps. All free ones together reach the minimum of their face at once, and what that step takes to
-a bound stays there. `in_turns` takes such steps where a solver of pairs takes long, and `polished`
-one of them at the end, after which multipliers that are unique agree in all their digits.
+If there are many rows for the rank of their kernel values, pairs of variables move by ever smaller
+steps. All free ones together reach the minimum of their face at once, and variables that the step
+takes to a bound stay there. `in_turns` takes such steps if a solver of pairs takes long, and
+`polished` one of them at the end, after which multipliers that are unique agree in all their
+digits.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ RANK, FLAT = 1e-12, 1e-9
 # With more free variables than the first number, a factor replaces eigenvalues; each adds the
 # second times the rounding of the diagonal. With more than the third, only pairs move.
 MOST_SPLIT, RIDGE, MOST_FREE = 50, 8, 2000
-# Faces, each with fewer free variables than the one before it, that are tried in a row.
+# Faces tried in a row, each with fewer free variables than the one before.
 FACES = 20
 
 # Problems with up to FEW_VARIABLES variables are solved by pairs and by Newton steps in turn, for
@@ -93,7 +94,7 @@ def in_turns(
 def polished(
     block: Callable[[Array, Array], Array], box: BoxProblem, solution: BoxSolution
 ) -> BoxSolution:
-    """A solution after one Newton step in its free variables, as it was if that leaves the box.
+    """A solution after one Newton step in its free variables, unchanged if that leaves the box.
 
     `block` has the kernel values between some rows and others. Steps and status stay.
     """
@@ -140,7 +141,7 @@ def to_face_minimum(
     ndarray of shape (m,)
         θ with the same sums, inside the box, and with no larger an objective.
     """
-    # |θ| has a kink at 0, where the quadratic ends as it does at a bound.
+    # |θ| has a kink at 0, where the quadratic ends as at a bound.
     has_kink, side = np.broadcast_to(box.absolute, theta.shape) > 0, np.sign(theta)
     lower = np.where(has_kink & (side >= 0), 0.0, box.lower)
     upper = np.where(has_kink & (side <= 0), 0.0, box.upper)
@@ -167,7 +168,7 @@ def _walked(
     lower: Array,
     upper: Array,
 ) -> Array:
-    """θ from face to face, all of it free at first; `way` says where the minimum of a face is."""
+    """θ from face to face, all of it free at first; `way` leads to the minimum of a face."""
     inside = np.arange(len(theta))
     for _ in range(FACES):
         check()
@@ -193,12 +194,12 @@ def _walked(
 
 
 def _split_step(K: Array, groups: Array, slope: Array, inside: Array) -> tuple[Array, float]:
-    """The step of the variables that are inside, and its length, by eigenvalues."""
+    """The step of the variables inside, and its length, by eigenvalues."""
     return _step(K[np.ix_(inside, inside)], slope[inside], groups[inside])
 
 
 def _step(K: Array, slope: Array, groups: Array) -> tuple[Array, float]:
-    """The way to the minimum with all sums kept and its length, ∞ where slopes never end."""
+    """The step to the minimum with all sums kept, and its length, ∞ if slopes never end."""
     kept = _centred(np.eye(len(slope)), groups)
     values, vectors = np.linalg.eigh(kept @ K @ kept)
     along = vectors.T @ _centred(slope, groups)
@@ -216,9 +217,9 @@ def _step(K: Array, slope: Array, groups: Array) -> tuple[Array, float]:
 class _Factored:
     """Steps by one factor of K while variables leave, for many of them.
 
-    Sums that are kept and variables that have left are constraints Bᵀ step = 0, which a small
-    system in BᵀK⁻¹B enforces (Nocedal and Wright 2006, section 16.2). What is added to the diagonal
-    turns a step along slopes that never end into a very long one, and leaves every step downhill.
+    Kept sums and variables that have left are constraints Bᵀ step = 0, which a small system in
+    BᵀK⁻¹B enforces (Nocedal and Wright 2006, section 16.2). What is added to the diagonal turns a
+    step along slopes that never end into a very long one, and keeps every step downhill.
     """
 
     def __init__(self, K: Array, groups: Array, rounding: float):
@@ -247,7 +248,7 @@ class _Factored:
 
 
 def _centred(values: Array, groups: Array) -> Array:
-    """Values less the mean of their group."""
+    """Values minus the mean of their group."""
     values = np.array(values)
     for g in np.unique(groups):
         values[groups == g] -= values[groups == g].mean(axis=0)

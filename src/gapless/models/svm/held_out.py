@@ -1,10 +1,9 @@
-"""What support vector machines say of rows that they have not seen: by the span rule, by refits.
+"""Predictions of support vector machines for unseen rows: by the span rule, by refits.
 
 Leaving out a row that is not a support vector changes nothing. For the others `span_losses` has a
-formula (`refits`), exact where support vectors stay what they are, inside their bounds or
-at them; else machines are solved again without the row, from where they were. Rows of one x leave
-together. Of several problems only those change that one of them takes part in. `MachineFit` hands
-both to `unseen`.
+formula (`refits`), exact if support vectors stay what they are, inside their bounds or at them;
+else machines are solved again without the row, from their solution. Rows of one x leave together.
+Of several problems only those with one of these rows change. `MachineFit` passes both to `unseen`.
 """
 
 from __future__ import annotations
@@ -145,7 +144,7 @@ class MachineFit(Refittable):
 
     @cached_property
     def units(self) -> Array:
-        """What is left out at a time: the rows of each x, in the order of the distinct rows."""
+        """The units to leave out: the rows of each x, in the order of the distinct rows."""
         return counted_labels(self.of_x[self.rows.inverse], self.is_counted)
 
     @cached_property
@@ -155,12 +154,12 @@ class MachineFit(Refittable):
 
     @property
     def outputs(self) -> int:
-        """How many scores a row has."""
+        """The number of scores per row."""
         return len(self.machine.parts)
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether another fit takes a good part of a second."""
+        """Whether another fit takes most of a second."""
         return sum(float(len(part.rows)) ** 2 for part in self.machine.parts) > LARGE_WORK
 
     @cached_property
@@ -183,13 +182,13 @@ class MachineFit(Refittable):
 
     @cached_property
     def predictions(self) -> Array:
-        """Scores of all rows; a row without weight has those of any other."""
+        """Scores of all rows; a row without weight gets those of any other."""
         return self.scores[self.rows.inverse]
 
     # ---- held out --------------------------------------------------------------------------------
 
     def held_out(self, groups: Array | None) -> Array:
-        """Scores of rows by machines that have not seen them, all left out for real: (n, P)."""
+        """Scores of rows by machines refitted without them: (n, P)."""
         if groups is not None:
             raise NotAvailable("rows are left out in groups")
         cases = self._support
@@ -201,10 +200,10 @@ class MachineFit(Refittable):
         return self._spread(z)[self.rows.inverse]
 
     def by_span(self) -> tuple[Array, Array]:
-        """The same by the span rule, and which scores are those of real refits: (n, P) both.
+        """The same by the span rule, and which scores come from refits: (n, P) both.
 
-        Rows that the rule has no answer for are left out for real, and of those that it leaves near
-        the border of two classes as many as are cheap, the nearest first.
+        Rows for which the rule has no answer are refitted, and of those that it leaves near the
+        border of two classes as many as are cheap, the nearest first.
         """
         if not self.machine.objective.has_span:
             raise NotAvailable("the span rule needs a margin of fixed width")
@@ -230,7 +229,7 @@ class MachineFit(Refittable):
         return self._spread(z)[self.rows.inverse], self._spread(is_exact)[self.rows.inverse]
 
     def _unsure(self, sureness: Array) -> tuple[Array, Array]:
-        """The support vectors to leave out for real, and which the rule has no answer for.
+        """The support vectors to refit without, and those for which the rule has no answer.
 
         Given how sure it is of each, −1 for no answer.
         """
@@ -251,7 +250,7 @@ class MachineFit(Refittable):
     def _support(self) -> Array:
         """All support vectors: the machine, and their position among its rows; one of each x.
 
-        All rows where the sums of θ grow with their weight, as for ν.
+        All rows if the sums of θ grow with their weight, as for ν.
         """
         thetas = np.concatenate([point.theta for point in self.points])
         found = self._mates.leaders(self.machine.objective.has_share | (thetas != 0))
@@ -260,7 +259,7 @@ class MachineFit(Refittable):
 
     @cached_property
     def _begin(self) -> Array:
-        """Where the variables of each machine begin, of all one after the other."""
+        """The offsets of each machine's variables."""
         sizes = [len(part.rows) for part in self.machine.parts]
         return np.concatenate([[0], np.cumsum(sizes)]).astype(int)
 
@@ -276,9 +275,9 @@ class MachineFit(Refittable):
         return Mates(self._machine_of, rows, self.of_x)
 
     def _spread(self, values: Array) -> Array:
-        """Values (m, P) that the first row of each x has, for all rows of it.
+        """Values (m, P) of the first row of each x, spread to all its rows.
 
-        A row that is none of a machine's has what it says without the others of the same x.
+        A row outside a machine gets the machine's score without the others of the same x.
         """
         if self._mates.units is None:
             return values
@@ -292,7 +291,7 @@ class MachineFit(Refittable):
         return values
 
     def work_of(self, cases: Array) -> float:
-        """Operations of leaving these support vectors out for real."""
+        """The operations of refitting without these support vectors."""
         sizes = np.array([len(part.rows) for part in self.machine.parts], dtype=float)
         steps = np.maximum(STEPS_OF_REFIT, sizes / ROWS_PER_STEP)
         each = sizes * steps * (1 if self.machine.objective.has_span else SLOWER)
@@ -322,9 +321,9 @@ class MachineFit(Refittable):
         ]
 
     def _leave_out(self, z: Array, cases: Array) -> Array:
-        """Put into z the scores of rows by a machine without them; whether those are exact.
+        """Write scores of rows by a machine without them into z; return whether they are exact.
 
-        A case that the budget has no room for leaves z as it is.
+        A case that exceeds the budget leaves z unchanged.
         """
         rows, columns = self._rows_of(cases), cases[:, 0]
         if self.machine.objective.has_span:
@@ -367,7 +366,7 @@ class MachineFit(Refittable):
             is_kept = is_same[part.rows] | (point.theta == 0)
             parts.append(Part(part.rows[inside], part.y[inside]))
             thetas.append(point.theta[inside])
-            # A problem that has lost no support vector has the solution that it had.
+            # A problem that has lost no support vector keeps its solution.
             points.append(replace(point, theta=thetas[-1]) if is_kept.all() else None)
         changed = [k for k, point in enumerate(points) if point is None]
         found = self._solve([parts[k] for k in changed], weights, [thetas[k] for k in changed])
@@ -376,7 +375,7 @@ class MachineFit(Refittable):
         return Fittings(self, parts, [point for point in points if point is not None])
 
     def predict(self, model: Any, rows: Array) -> Array:
-        """What machines say of some rows of the data, (rows, P)."""
+        """The machines' scores for some rows of the data, (rows, P)."""
         return model.on_rows(self.rows.inverse[rows])
 
     # Scores of margins are not probabilities.
@@ -401,12 +400,12 @@ class MachineFit(Refittable):
 
     @property
     def is_limited(self) -> bool:  # type: ignore[override]
-        """Whether the kernel is that of a shape."""
+        """Whether the kernel has a fixed shape."""
         return self._kernel.is_limited
 
     @property
     def plain_rows(self) -> Design | None:
-        """The rows of the data, where they are numbers."""
+        """The rows of the data, if they are numbers."""
         return self.design if self._kernel.name != "precomputed" else None
 
     @property
@@ -418,7 +417,7 @@ class MachineFit(Refittable):
         return self._with(machine, self.points, self.rows, self.of_x, slice(None))
 
     def scaled(self, factor: float) -> MachineFit | None:
-        """The same with C divided by `factor`; None for machines that have no C."""
+        """The same with C divided by `factor`; None for machines without a C."""
         C = getattr(self.machine.objective, "C", None)
         if C is None:
             return None
@@ -427,7 +426,7 @@ class MachineFit(Refittable):
         return self._with(machine, self.points, self.rows, self.of_x, slice(None))
 
     def sample(self, rows: Array) -> MachineFit:
-        """The same on some rows of the data, whose weights grow to that of all."""
+        """The same on some rows of the data, with weights scaled up to that of all."""
         machine, chosen = self.machine, np.unique(self.rows.inverse[rows])
         position = np.full(machine.matrix.n, -1)
         position[chosen] = np.arange(len(chosen))
@@ -471,13 +470,13 @@ class MachineFit(Refittable):
         )
 
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
-        """Solve problems, given weights of all distinct rows and dual variables to begin near."""
+        """Solve problems, given weights of all distinct rows and dual variables to start near."""
         return self._solve_again(parts, weights, thetas)[0]
 
     def _solve_again(
         self, parts: list[Part], weights: Array, thetas: list[Array]
     ) -> tuple[list[Point], list[BoxSolution]]:
-        """The same, and what the solver says of those that have two classes."""
+        """The same, and the solver's results for those that have two classes."""
         objective, boxes = self.machine.objective, []
         is_open = [not self.has_classes or len(np.unique(part.y)) > 1 for part in parts]
         for part, theta in itertools.compress(zip(parts, thetas), is_open):
@@ -496,7 +495,7 @@ class MachineFit(Refittable):
 
     @cached_property
     def _tolerance(self) -> float:
-        """The tolerance of the solver, in the unit of the scores that the model keeps."""
+        """The solver's tolerance, in the unit of the model's scores."""
         objective, widths = self.machine.objective, [point.width for point in self.start]
         unit = self.machine.unit
         if objective.divides:
@@ -548,14 +547,14 @@ def _on_variables(theta: Array, box: BoxProblem) -> Array:
 
 @by_formula.register
 def _by_formula(fitted: MachineFit, groups: Array | None = None) -> Estimate:
-    """All support vectors left out for real where that is cheap, else by the span rule.
+    """Refit without all support vectors if that is cheap, else use the span rule.
 
-    Other penalties, which the verdict looks at, are tried by the rule first.
+    Other penalties, which the verdict tries, use the rule first.
     """
     if groups is not None or not fitted.machine.objective.has_span:
         return Estimate(fitted.held_out(groups), "loo", True)
     if fitted.is_solved and fitted.work_of(fitted._support) <= CHEAP:
-        # Refits that take longer than it seemed are left to the rule.
+        # Refits that take longer than expected are left to the rule.
         with suppress(NotAvailable):
             return Estimate(fitted.held_out(groups), "loo", True)
     z, is_refitted = fitted.by_span()

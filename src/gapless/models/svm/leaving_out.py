@@ -1,8 +1,8 @@
 """Machines solved again without some of their rows, on arrays: the span rule, and refits.
 
-`span_losses` is a formula (src/core/kernels/span.hpp); `refit_without` leaves rows out for real,
-one x at a time; `descend` solves problems that have lost any rows. `Mates` knows which variables of
-a problem leave together. Called by `held_out` and `tuning_scores`.
+`span_losses` is a formula (src/core/kernels/span.hpp); `refit_without` refits, one x at a time;
+`descend` solves problems that have lost any rows. `Mates` knows which variables of a problem leave
+together. Called by `held_out` and `tuning_scores`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Mates:
         return np.unique(self.leader[is_chosen])
 
     def sums(self, values: Array) -> Array:
-        """What all variables have together that leave with each."""
+        """Sums over the variables that leave together."""
         if self.units is None:
             return values
         return np.bincount(self.leader, values, len(values))[self.leader]
@@ -75,7 +75,7 @@ class Mates:
         """S² of the x of each variable, from those of the variables.
 
         The one inside its bounds decides: the others of its x are in the span of those inside. Two
-        inside their bounds are in each other's, so that the rule has no answer.
+        inside their bounds are in each other's span, so that the rule has no answer.
         """
         if self.units is None:
             return squares
@@ -143,8 +143,8 @@ def span_losses(
 def warm_start(theta: Array, box: BoxProblem) -> Array:
     """A feasible start near dual variables whose sums are no longer right.
 
-    What is missing is shared by the variables that are not 0, in proportion to their room; by all
-    if those have too little.
+    The difference is shared by the nonzero variables, in proportion to their room; by all if those
+    have too little.
     """
     theta = np.clip(theta, box.lower, box.upper)
     wanted = np.zeros_like(theta) if box.start is None else box.start
@@ -177,7 +177,7 @@ def tasks_of(
 
 
 def descend(gram: Array, boxes: list[BoxProblem], tol: float) -> list[BoxSolution]:
-    """Solve problems on a whole kernel matrix as it is, from their starts.
+    """Solve problems on a whole kernel matrix, from their starts.
 
     `solve_box` does it to the digits of the exact kernel, for one fit; this is for many.
     """

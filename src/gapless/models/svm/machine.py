@@ -1,7 +1,7 @@
-"""The problems of one fit on one kernel matrix: solve them, and say how well that was done.
+"""The problems of one fit on one kernel matrix: solve them, and certify the result.
 
 The solver stops by the violation of the optimality conditions, as LIBSVM does. What is promised is
-a gap: where that is still above its tolerance, the solver goes on with a smaller one.
+a gap: if that is still above its tolerance, the solver continues with a smaller one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROOM = 1.0 + 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """One problem's solution, what it is worth, and why the solver stopped."""
+    """One problem's solution, its value, and why the solver stopped."""
 
     point: Point
     judgement: Judgement
@@ -73,7 +73,7 @@ class Machine:
 
     @cached_property
     def fault(self) -> str:
-        """Why K is not positive semi-definite, or not known to be; nothing where it is.
+        """Why K is not positive semi-definite, or not known to be; nothing if it is.
 
         The eigenvalues of few rows are computed.
         """
@@ -91,13 +91,13 @@ class Machine:
 
     @cached_property
     def unit(self) -> float:
-        """The size that scores have, in the problem where they are smallest."""
+        """The size of scores, in the problem where they are smallest."""
         units = [self.objective.unit(p.y, self.weights[p.rows], self.norm) for p in self.parts]
         return min((unit for unit in units if unit > 0), default=1.0)
 
     @property
     def score_unit(self) -> float:
-        """The same of the scores that a model keeps, whose margin is 1 where that is divided by."""
+        """The same for a model's stored scores, whose margin is 1 if they are divided by it."""
         return 1.0 if self.objective.divides else self.unit
 
     def solve(
@@ -129,7 +129,7 @@ class Machine:
     def _polished(
         self, part: Part, box: BoxProblem, solution: BoxSolution, rough: Solved
     ) -> Solved:
-        """What is solved after a last step in all free variables, if the gap is none the larger."""
+        """The solution after a last step in all free variables, if the gap is no larger."""
         is_open = rough.status == "optimal" and self.objective.is_polished
         is_small = len(box.linear) <= FEW_VARIABLES and self.matrix.dtype == np.float64
         if not (is_open and is_small) or self.fault:
@@ -148,7 +148,7 @@ class Machine:
         return Point(np.zeros(len(part.y)), 1.0 if lead >= 0 else -1.0, 1.0)
 
     def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
-        """What solutions are worth, from the scores of each problem on its rows."""
+        """The value of solutions, from the scores of each problem on its rows."""
         return [
             self.objective.judge(part.y, self.weights[part.rows], point, z, self.norm)
             for part, point, z in zip(self.parts, points, scores)
@@ -157,7 +157,7 @@ class Machine:
     def _descend(
         self, boxes: list[BoxProblem], tol: float, max_iter: int | None, callback: Callable | None
     ) -> list[BoxSolution]:
-        """Solve problems; those of few variables with Newton steps where pairs take long."""
+        """Solve problems; those of few variables with Newton steps if pairs take long."""
 
         def solve(some: list[BoxProblem], most: int | None) -> list[BoxSolution]:
             return solve_box(self.matrix, some, tol=tol, max_iter=most, callback=callback)
@@ -168,7 +168,7 @@ class Machine:
             found = solve(boxes, max_iter)
         if max_iter is not None:
             return found
-        # Nobody has set a limit, so it is the problem that takes too long.
+        # There was no limit, so the problem takes too long.
         return [replace(f, status="stalled") if f.status == "max_iter" else f for f in found]
 
     def _box(self, part: Part) -> BoxProblem:
@@ -177,7 +177,7 @@ class Machine:
         return replace(box, rows=part.rows if box.rows is None else part.rows[box.rows])
 
     def _look(self, part: Part, box: BoxProblem, solution: BoxSolution, before: int) -> Solved:
-        """What a solution is worth, by its scores Kθ + b, which are its gradient less q."""
+        """The value of a solution, by its scores Kθ + b, which are its gradient minus q."""
         s = self.weights[part.rows]
         point = self.objective.point(part.y, s, solution)
         z = (solution.gradient - box.linear)[: len(part.rows)] + point.b
@@ -196,8 +196,8 @@ def certificate_of(
 ) -> Certificate:
     """One certificate for all problems: their values add up, and the worst conditions count.
 
-    `fault` says why the kernel proves nothing, where it does not; `cure` what to do about a gap;
-    `unit` is the size of scores, to which violations are compared where there is no gap.
+    `fault` says why the kernel proves nothing, if so; `cure` what to do about a gap; `unit` is the
+    size of scores, to which violations are compared if there is no gap.
     """
     if not all(np.isfinite(j.primal) for j in judgements):
         return _without_value(tol, "the model has no margin")
@@ -229,7 +229,7 @@ def certificate_of(
 
 
 def _without_value(tol: float, why: str) -> Certificate:
-    """What is said of a model of which nothing can be proved."""
+    """The certificate of a model about which nothing can be proved."""
     return Certificate(
         kind="stopped",
         verdict=f"stopped: the gap is not finite: {why}; fit again.",
@@ -245,7 +245,7 @@ def _without_value(tol: float, why: str) -> Certificate:
 def _stationary(
     judgements: Sequence[Judgement], kkt: Conditions, tol: float, unit: float, fault: str
 ) -> Certificate:
-    """What can be said where the kernel is indefinite, so that the problem is not convex."""
+    """The certificate for an indefinite kernel, where the problem is not convex."""
     worst = max(float(np.max(j.violations, initial=0.0)) for j in judgements)
     kind = "stationary" if worst <= ROOM * tol * unit else "stopped"
     said = (
@@ -267,25 +267,25 @@ def _stationary(
 
 
 def _is_proof(judgement: Judgement, point: Point) -> bool:
-    """Whether θ is a dual point but for rounding."""
+    """Whether θ is a dual point except for rounding."""
     size = float(np.abs(point.theta).sum())
     return judgement.outside <= BALANCED and judgement.imbalance <= BALANCED * size
 
 
 def _without(judgement: Judgement) -> float:
-    """The dual value of θ = 0: 0, or nothing where sums of θ must not vanish."""
+    """The dual value of θ = 0: 0, or nothing if sums of θ must not vanish."""
     return 0.0 if judgement.has_origin else -np.inf
 
 
 def _rounding(judgement: Judgement, point: Point) -> float:
-    """How much rounding may change P − D, and what the bias may gain where Σθ is not quite 0."""
+    """How much rounding may change P − D, and what the bias may gain if Σθ is not quite 0."""
     terms = abs(judgement.primal) + abs(judgement.dual) + float(np.abs(judgement.gaps).sum())
     reach = FAR * (abs(point.b) + 1.0)
     return 16 * EPS * terms + min(judgement.imbalance * reach, EPS * len(point.theta) * terms * FAR)
 
 
 def _excess(judgement: Judgement, tol: float) -> float:
-    """The gap, in units of what is allowed; 0 where nothing better is to be hoped for."""
+    """The gap, in units of what is allowed; 0 if nothing better can be expected."""
     if not np.isfinite(judgement.primal):
         return 0.0 if judgement.is_void else np.inf
     gap, allowed = judgement.primal - judgement.dual, tol * judgement.scale

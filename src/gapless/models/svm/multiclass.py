@@ -1,8 +1,8 @@
-"""How several classes become problems of two, and how the scores of those become classes.
+"""How several classes become problems of two, and how their scores become classes.
 
-An arrangement says which rows a problem has, with which sign (`parts`), how its dual variables are
-stored beside those of the others (`pack`, `unpack`), which scores the stored ones give (`scores`),
-and how those are read (`by_class`, `decide`). `SVC` looks it up in `ARRANGEMENTS`.
+An arrangement defines which rows a problem has, with which sign (`parts`), how its dual variables
+are stored next to those of the others (`pack`, `unpack`), which scores the stored ones give
+(`scores`), and how those are read (`by_class`, `decide`). `SVC` looks it up in `ARRANGEMENTS`.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class Arrangement:
 
     @property
     def problems(self) -> int:
-        """How many problems there are."""
+        """The number of problems."""
         raise NotImplementedError
 
     @property
     def width(self) -> int:
-        """How many dual variables a row has."""
+        """The number of dual variables of a row."""
         return self.problems
 
     @property
     def sides(self) -> Array | None:
-        """Of each problem the classes for which positive and negative scores speak, (problems, 2).
+        """For each problem the classes of positive and negative scores, (problems, 2).
 
-        None where there is a score for each class.
+        None if there is a score for each class.
         """
         return None
 
@@ -81,7 +81,7 @@ class Arrangement:
 
 
 class Single(Arrangement):
-    """One problem on all rows, with the targets as they are: no classes."""
+    """One problem on all rows, with the targets unchanged: no classes."""
 
     problems = 1
 
@@ -123,7 +123,7 @@ class OneVsOne(Arrangement):
     """One problem for each pair i < j of classes, +1 for class i, in the order of LIBSVM.
 
     A row takes part in the problems of its class with each of the others, so its dual variables are
-    a column of count − 1: the one with class j is in row j, less one where j comes later.
+    a column of count − 1: the one with class j is in row j, minus one if j comes later.
     """
 
     @cached_property
@@ -172,14 +172,14 @@ class OneVsOne(Arrangement):
 
     @cached_property
     def _for(self) -> Array:
-        """+1 for the class that a positive score speaks for, and −1 for the other one."""
+        """+1 for the class of a positive score, and −1 for the other one."""
         found = np.zeros((self.problems, self.count))
         at = np.arange(self.problems)
         found[at, self.sides[:, 0]], found[at, self.sides[:, 1]] = 1.0, -1.0
         return found
 
     def by_class(self, scores: Array) -> Array:
-        """Votes, plus what breaks ties: the sum of confidences, squeezed into (−1/3, 1/3)."""
+        """Votes, plus a tie-breaker: the sum of confidences, squeezed into (−1/3, 1/3)."""
         with single_blas():
             sums = scores.astype(float, copy=False) @ self._for
         return self._votes(scores >= 0) + sums / (3 * (np.abs(sums) + 1))
@@ -189,7 +189,7 @@ class OneVsOne(Arrangement):
         return self._votes(scores > 0).argmax(axis=1)
 
     def _votes(self, for_first: Array) -> Array:
-        """How many votes each class has, given who wins each problem."""
+        """The votes of each class, given the winner of each problem."""
         with single_blas():
             lead = np.where(for_first, 1.0, -1.0) @ self._for
         return 0.5 * (lead + self.count - 1)
@@ -235,6 +235,6 @@ def arrange(name: str, count: int) -> Arrangement:
 
 
 def blocks_of(classes: Array, count: int) -> list[slice]:
-    """Where the rows of each class are, of rows sorted by class."""
+    """The slices of each class, for rows sorted by class."""
     ends = np.searchsorted(classes, np.arange(count + 1))
     return [slice(int(first), int(last)) for first, last in pairwise(ends)]

@@ -1,9 +1,9 @@
-"""What each machine minimises: as a problem in a box for the solver, and as primal and dual values.
+"""The objective of each machine: a problem in a box for the solver, and primal and dual values.
 
-An objective knows targets y, weights s and scores z of the rows of one problem, and no kernel: the
-solver and `machine` bring those in. θ is the dual variable of the rows with w = Σ θᵢφ(xᵢ), so that
-‖w‖² = θᵀKθ = Σ θᵢ(zᵢ − b) with z = Kθ + b. Every objective gives the gap P − D row by row,
-so that one can see where it comes from.
+An objective knows targets y, weights s and scores z of the rows of one problem, but no kernel,
+which the solver and `machine` add. θ is the dual variable of the rows with w = Σ θᵢφ(xᵢ), so that
+‖w‖² = θᵀKθ = Σ θᵢ(zᵢ − b) with z = Kθ + b. Every objective gives the gap P − D row by row, so that
+one can see where it comes from.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NARROW, NARROWER = 1e-6, 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A solution of one problem: θ of the rows, the bias b, and the width ρ or ε where one is free.
+    """A solution of one problem: θ of the rows, the bias b, and the width ρ or ε if one is free.
 
-    θ and b are those of the problem that is solved; `Objective.stored` says what a model keeps.
+    θ and b are those of the solved problem; `Objective.stored` returns what a model stores.
     """
 
     theta: Array
@@ -41,13 +41,13 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Primal and dual value, P₀ as their scale, and for each row what it adds to the gap.
+    """Primal and dual value, P₀ as their scale, and each row's contribution to the gap.
 
-    `violations` say by how much a row misses its condition of optimality, on the scale of the
+    `violations` are the amounts by which rows miss their optimality condition, on the scale of the
     stored scores; `status` is INACTIVE (θ = 0), ON_MARGIN or BOUNDED (θ at its bound). The dual is
-    a lower bound only if θ keeps to its box and its sums: `outside` is the largest part of its
+    a lower bound only if θ respects its box and its sums: `outside` is the largest part of its
     length by which an interval is left, `imbalance` the largest error of a sum. `square` is ‖w‖²,
-    `has_origin` tells whether θ = 0 is a dual point, of value 0, and `is_void` that the best margin
+    `has_origin` says whether θ = 0 is a dual point, of value 0, and `is_void` that the best margin
     is 0, so that no machine exists.
     """
 
@@ -65,19 +65,19 @@ class Judgement:
 
 
 class Objective:
-    """Base of the objectives.
+    """Base class of the objectives.
 
-    `box` poses the problem for the solver, `point` reads its answer, `judge` values a point by its
-    scores z = Kθ + b; y are targets, s weights > 0 of the rows.
+    `box` poses the problem for the solver, `point` reads its answer, `judge` evaluates a point by
+    its scores z = Kθ + b; y are targets, s weights > 0 of the rows.
     """
 
-    # Why no solution may exist, for the error that says so.
+    # Why no solution may exist, for the error message.
     missing: ClassVar[str] = ""
     # Whether the width of the margin, or of the tube, is given: the span rule needs it.
     has_span: ClassVar[bool] = False
     # Whether sums of θ are a share of the weight of all rows, so that they change with any row.
     has_share: ClassVar[bool] = False
-    # Whether multipliers are wanted to all digits, which takes free rows to the margin exactly.
+    # Whether multipliers are wanted to all digits, which puts free rows exactly on the margin.
     is_polished: ClassVar[bool] = True
 
     @property
@@ -98,19 +98,19 @@ class Objective:
         raise NotImplementedError
 
     def unit(self, y: Array, s: Array, norm: float) -> float:
-        """The size that scores of the problem have, to which tolerances are relative."""
+        """The size of the problem's scores, to which tolerances are relative."""
         return 1.0
 
-    # Whether a model keeps the solution divided by its width ρ, so that the margin is at ±1.
+    # Whether a model stores the solution divided by its width ρ, so that the margin is at ±1.
     divides: ClassVar[bool] = False
 
     def stored(self, point: Point) -> tuple[Array, float]:
-        """Dual coefficients and bias as the model keeps them; as they are without a margin."""
+        """Dual coefficients and bias as the model stores them; unchanged without a margin."""
         width = point.width if self.divides and point.width > 0 else 1.0
         return point.theta / width, point.b / width
 
     def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
-        """The point, and its scores, from what a model has kept and the scores that gives."""
+        """The point, and its scores, from a stored model and the scores it gives."""
         return Point(theta, b), z
 
 
@@ -229,7 +229,7 @@ class NuMargin(Objective):
         return norm * self._half(y, s)
 
     def _half(self, y: Array, s: Array) -> float:
-        """The sum of θ over a class: νS/2, or all that the smaller class has."""
+        """The sum of θ over a class: νS/2, or the whole weight of the smaller class."""
         return min(0.5 * self.nu * float(s.sum()), float(s[y > 0].sum()), float(s[y < 0].sum()))
 
     def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
@@ -237,8 +237,8 @@ class NuMargin(Objective):
         positive, negative = (float(b) for b in solution.bias)
         theta, product = solution.theta, solution.gradient
         half = self._half(y, s)
-        # A class that is at its bounds as a whole leaves ρ open: let all its rows be errors, and
-        # the other class, which has more weight, be what is predicted there.
+        # If a class is at its bounds as a whole, ρ is open: let all its rows be errors, and predict
+        # the other class, which has more weight.
         if half < float(s[y < 0].sum()) and half >= float(s[y > 0].sum()):
             positive = min(positive, -2 * float(product[y > 0].max()) - negative)
         elif half < float(s[y > 0].sum()) and half >= float(s[y < 0].sum()):
@@ -302,7 +302,7 @@ class Tube(Objective):
         return Point(solution.theta, float(solution.bias[0]))
 
     def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
-        # A tube that must hold all targets is that of every C beyond the largest multiplier.
+        # A tube that must contain all targets is that of every C beyond the largest multiplier.
         largest = float(np.max(np.abs(point.theta) / s, initial=0.0))
         C = self.C if np.isfinite(self.C) else 2 * largest + 1.0
         return judge_tube(C * s, self.epsilon, y, s, point, z)
@@ -346,7 +346,7 @@ class NuTube(Objective):
         # Of all widths the best for these scores.
         epsilon = weighted_quantile(np.abs(y - z), s, 1 - self.nu)
         found = judge_tube(self.C * s, epsilon, y, s, point, z)
-        # εΣ|θᵢ| is what the dual of a fixed ε loses; here the tube costs CνSε instead.
+        # The dual of a fixed ε loses εΣ|θᵢ|; here the tube costs CνSε instead.
         total = self.nu * self.C * float(s.sum())
         dual = found.dual + epsilon * float(np.abs(point.theta).sum())
         primal = found.primal + epsilon * total
@@ -374,7 +374,7 @@ class OneClass(Objective):
     nu: float
 
     has_share: ClassVar[bool] = True
-    # The margin is where rows inside and outside part: rounding would decide about those on it.
+    # The margin separates rows inside and outside: rounding would decide about those on it.
     is_polished: ClassVar[bool] = False
 
     def unit(self, y: Array, s: Array, norm: float) -> float:
@@ -396,7 +396,7 @@ class OneClass(Objective):
         return Judgement(
             primal=half - self.nu * total * rho + float(loss.sum()),
             dual=-half,
-            # The largest that ½‖w‖² may be: at w = 0 the objective is 0, the best one negative.
+            # The largest possible ½‖w‖²: at w = 0 the objective is 0, the best one negative.
             scale=0.5 * (self.nu * total) ** 2 * norm,
             gaps=loss + point.theta * z,
             violations=misses(status, -z),
@@ -423,7 +423,7 @@ def in_two_groups(y: Array, limit: Array, total: float) -> BoxProblem:
 
 
 def worthless(square: float, is_void: bool, count: int) -> Judgement:
-    """What is said of a point that has no margin."""
+    """The judgement of a point without a margin."""
     nothing = np.zeros(count)
     return Judgement(
         primal=np.inf,
@@ -460,7 +460,7 @@ def outside(theta: Array, limit: Array) -> float:
 
 
 def misses(status: Array, short: Array) -> Array:
-    """By how much rows that are `short` of their margin (negative: beyond it) miss KKT."""
+    """By how much rows that are `short` of their margin (negative: beyond it) violate KKT."""
     # A bounded row may be short of it, and an inactive one beyond it.
     found = np.abs(short)
     found[((status == BOUNDED) & (short > 0)) | ((status == INACTIVE) & (short < 0))] = 0.0

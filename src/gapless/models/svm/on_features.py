@@ -1,11 +1,11 @@
 """Machines on features of a kernel, for more rows than a kernel matrix allows.
 
 With features Φ of landmarks, or random ones, in place of the kernel, the machine is that of the
-kernel matrix ΦΦᵀ, which is never made: the solvers of linear models take it (`FeatureMachine`), and
-products go through the features (`FeatureMatrix`). What is said of θ and of scores holds as it is.
-How many features there are, least squares tell, whose leave-one-out is exact. `WithApproximation`
-is what `SVC` and `SVR` inherit: it makes features once in a fit, and keeps what has made them with
-the coefficients w = Φᵀθ by which new rows are scored.
+kernel matrix ΦΦᵀ, which is never formed: the solvers of linear models solve it (`FeatureMachine`),
+and products go through the features (`FeatureMatrix`). Everything about θ and scores holds
+unchanged. Least squares, whose leave-one-out is exact, determine the number of features. `SVC` and
+`SVR` inherit `WithApproximation`: it makes features once in a fit, and stores their map with the
+coefficients w = Φᵀθ that score new rows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ROUNDS, SHARPER = 8, 0.1
 # What machines share that may work on features of their kernel, for `described`.
 APPROXIMATED = """
 approximation : {"auto", "nystroem", "random_features"} or None
-    What stands for the kernel: itself (None), landmarks among the rows, or random features; "auto"
+    What replaces the kernel: itself (None), landmarks among the rows, or random features; "auto"
     takes the kernel itself up to 50,000 distinct rows, and landmarks beyond. The certificate says
     which objective it concerns.
 n_components : int
@@ -72,7 +72,7 @@ n_components : int
 random_state : int, RandomState instance or None
     Seed of landmarks or random features, 0 for None; nothing else here is random.
 features_ : KernelFeatures
-    The features of landmarks, or random ones, where they stand for the kernel.
+    The features of landmarks, or random ones, if they replace the kernel.
 feature_coef_ : ndarray of shape (n_problems, n_components)
     Their coefficients w, by which rows are then scored; `dual_coef_` are the multipliers of the
     training rows, of which w is the sum over features.
@@ -123,7 +123,7 @@ class FeatureMatrix(KernelMatrix):
         return [self.only(rows).times(coef) for rows, coef in products]
 
     def scores(self, X: Any, coef: Array) -> Array:
-        """What coefficients of the training rows give other rows, whose features are made."""
+        """Scores of other rows, by their features and coefficients of the training rows."""
         return self.features.scores(X, self.weights(coef))
 
     def weights(self, coef: Array) -> Array:
@@ -166,7 +166,7 @@ class FeatureMachine(Machine):
     def _solve(
         self, part: Part, ending: str, tol: float, max_iter: int | None, callback: Callable | None
     ) -> Solved:
-        """Solve one problem, unless the work has ended; what it is worth with w = Φᵀθ."""
+        """Solve one problem, unless the work has ended; return its value with w = Φᵀθ."""
         point, steps, sharper = Point(np.zeros(len(part.y)), 0.0), 0, tol
         worth = self._look_at(part, point)
         problem, start = self.problem(part, self.weights), None
@@ -189,7 +189,7 @@ class FeatureMachine(Machine):
         return Solved(point, worth, steps, ending)
 
     def point_of(self, problem: Problem, parameters: Parameters) -> Point:
-        """The solution as machines know it: θ is C times that of the problem."""
+        """The solution as machines store it: θ is C times that of the problem."""
         theta = np.zeros(problem.n) if parameters.theta is None else parameters.theta
         C = self.objective.C  # type: ignore[attr-defined]
         return Point(C * problem.orthogonal(theta), float(parameters.b))
@@ -202,7 +202,7 @@ class FeatureMachine(Machine):
 
 
 class FeatureFit(MachineFit):
-    """The fit of machines on features: many rows are fitted again as linear models are."""
+    """The fit of machines on features: many rows are refitted like linear models."""
 
     machine: FeatureMachine
 
@@ -231,7 +231,7 @@ def features_for(
 ) -> KernelFeatures:
     """Features of the kernel for the distinct rows of a machine, as many as are enough.
 
-    Without time for any, one landmark stands for all.
+    Without time for any, one landmark replaces all.
     """
     ridge = RidgeOnFeatures(
         1 / model.C if np.isfinite(model.C) else LEAST_STRENGTH,
@@ -288,7 +288,7 @@ class WithApproximation(SupportVectorMachine):
     # ---- the problems ----------------------------------------------------------------------------
 
     def _choose(self, data, rows):
-        # A search looks at so few rows that it can take the kernel itself.
+        # A search uses so few rows that it can take the kernel itself.
         exact = self._at(approximation=None)
         return super(WithApproximation, exact)._choose(data, rows)
 
@@ -372,10 +372,10 @@ class WithApproximation(SupportVectorMachine):
         return machine.matrix.design.times(coef) + self.intercept_
 
     def _certified_exactly(self, X, y=None, sample_weight=None) -> Certificate:
-        """The certificate for the kernel itself, whatever stood for it.
+        """The certificate for the kernel itself, whatever replaced it.
 
-        A machine on landmarks is a function of the kernel's space too, and its P is that of it;
-        only the dual changes, in which θᵀKθ takes the place of ‖Φᵀθ‖²: n² kernel values.
+        A machine on landmarks is also a function in the kernel's space, and its P is that of it;
+        only the dual changes: θᵀKθ replaces ‖Φᵀθ‖², with n² kernel values.
         """
         check_is_fitted(self)
         if "features_" not in vars(self):
@@ -401,11 +401,11 @@ class WithApproximation(SupportVectorMachine):
 
     @property
     def coef_(self):
-        """Coefficients w of the features, one row for each problem; linear kernels alone."""
+        """Coefficients w of the features, one row for each problem; linear kernels only."""
         check_is_fitted(self)
         if "features_" not in vars(self) or not self._is_linear:
             return super().coef_
-        # Only landmarks stand for a linear kernel: it has no random features.
+        # Only landmarks can replace a linear kernel: it has no random features.
         features: Any = self.features_
         coef = (features.landmarks.T @ features.dual_coef(self.feature_coef_.T)).T
         coef.flags.writeable = False
@@ -423,7 +423,7 @@ def _weights(matrix: FeatureMatrix, parts: list[Part], thetas: list[Array]) -> A
 
 
 def _width(machine: Machine, solved: Solved) -> float:
-    """By what the model has divided its solution."""
+    """The divisor of the stored solution."""
     return solved.point.width if machine.objective.divides else 1.0
 
 
@@ -438,7 +438,7 @@ def _of_both(judgement: Judgement, v: Array, w: Array) -> Judgement:
         return replace(
             judgement, primal=primal, dual=judgement.dual + 0.5 * (both - own), square=own
         )
-    # P and D are then in proportion to ‖w‖² and 1/‖v‖².
+    # P and D are then proportional to ‖w‖² and 1/‖v‖².
     if not (both > 0 and own > 0):
         return judgement
     primal, dual = judgement.primal * (stored / both), judgement.dual * (both / own)
@@ -448,7 +448,7 @@ def _of_both(judgement: Judgement, v: Array, w: Array) -> Judgement:
 def _with_squares(judgements: list[Judgement], squares: Array) -> list[Judgement]:
     """The best D(cθ) for 0 ≤ c ≤ 1, the same c for all problems, with other values of ‖w‖²."""
     if not judgements[0].has_origin:
-        # Without a loss the sums of θ are fixed, and D is in proportion to 1/‖w‖².
+        # Without a loss the sums of θ are fixed, and D is proportional to 1/‖w‖².
         return [replace(j, dual=j.dual * j.square / q) for j, q in zip(judgements, squares)]
     gains = [j.dual + 0.5 * j.square for j in judgements]
     total = float(squares.sum())

@@ -27,11 +27,11 @@ X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 
 
 class RegionFit(MachineFit):
-    """A region, which is to hold a share 1 − ν of new rows as well."""
+    """A region that should also contain a share 1 − ν of new rows."""
 
     @property
     def expected(self) -> float:
-        """The share of rows that is to be inside."""
+        """The share of rows that should be inside."""
         return 1.0 - self.machine.objective.nu  # type: ignore[attr-defined]
 
 
@@ -131,7 +131,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         if self._is_precomputed:
             check_precomputed(X)
         sample_weight = counted_weights(sample_weight)
-        # All rows are asked to be inside, which is +1.
+        # All rows should be inside, which is +1.
         X = readable(X, lambda: True)
         y = np.ones(_num_samples(X))
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)

@@ -1,11 +1,11 @@
-"""Probabilities of classes from decision values, in agreement with what is predicted.
+"""Class probabilities from decision values, in agreement with the predictions.
 
-A machine for two classes has p = σ(a·f), with the slope a fitted to decision values of rows that
-were held out (Platt 1999), and no shift: p is above ½ exactly where f is above 0. Probabilities of
-pairs of classes are coupled (Wu, Lin and Weng 2004, their second method), sharpened or softened by
-one power for all, and moved to the nearest distribution in which the predicted class is largest.
-Called by the estimators; `LaterProbabilities` asks a fit for held-out values when they are needed,
-the rest knows arrays only.
+A machine for two classes has p = σ(a·f), with the slope a fitted to decision values of held-out
+rows (Platt 1999), and no shift: p is above ½ exactly if f is above 0. Probabilities of pairs of
+classes are coupled (Wu, Lin and Weng 2004, their second method), sharpened or softened by one power
+for all, and moved to the nearest distribution in which the predicted class is largest. Called by
+the estimators; `LaterProbabilities` gets held-out values from a fit when they are needed, the rest
+works on arrays only.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .held_out import MachineFit
 
 Array = np.ndarray
 
-# A slope is so large that decisions of usual size say something: argmax p is what is predicted.
+# The least slope, at which decisions of usual size still matter: argmax p is the prediction.
 LEAST_SLOPE = 1e-3
 NEWTON_STEPS, ENOUGH = 50, 1e-8
-# Probabilities of pairs stay so far from 0 and 1: those of all classes are then determined.
+# Probabilities of pairs stay this far from 0 and 1: those of all classes are then determined.
 LEAST = 1e-7
-# How much more the predicted class gets where it would have tied with another.
+# How much more the predicted class gets if it would have tied with another.
 LEAD = 1e-6
 
 
@@ -127,7 +127,7 @@ class LaterProbabilities:
         self.fitted, self.sides, self.is_offered, self.found = fitted, sides, is_offered, found
 
     def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
-        """The probabilities; `remembered` has the fit where it is not kept here."""
+        """The probabilities; `remembered` has the fit if it is not kept here."""
         if self.found is None:
             fitted = remembered() if self.fitted is None else self.fitted
             try:
@@ -140,7 +140,7 @@ class LaterProbabilities:
         return self.found
 
     def __getstate__(self):
-        # Neither a copy nor a file takes the training data along, so what needs them is done now.
+        # Neither a copy nor a file includes the training data, so what needs them is computed now.
         if self.fitted is not None:
             with suppress(NotAvailable):
                 self.get(lambda: self.fitted)
@@ -154,7 +154,7 @@ def fit_slopes(held: Array, y: Array, weights: Array, pairs: Array) -> Array:
     """The slope of each machine, by maximum likelihood on the rows of its two classes.
 
     The targets are Platt's, (N + 1)/(N + 2) for the N rows of a class instead of 1, so that
-    classes which are told apart without an error still have a finite slope.
+    perfectly separated classes still have a finite slope.
     """
     is_there = (y[:, None, None] == pairs).any(axis=2) & (weights > 0)[:, None]
     rows, machine = np.nonzero(is_there)
@@ -183,7 +183,7 @@ def _root(derivatives, a: Array) -> Array:
         low, high = np.where(slope < 0, a, low), np.where(slope > 0, a, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             new = a - slope / curvature
-        # Outside the bracket: halfway, or twice as far where there is no end.
+        # Outside the bracket: halfway, or twice as far if there is no end.
         inside = (new > low) & (new < high)
         new = np.where(inside, new, np.where(np.isfinite(high), (low + high) / 2, 2 * a))
         new = np.where(slope == 0, a, new)
@@ -194,7 +194,7 @@ def _root(derivatives, a: Array) -> Array:
 
 
 def _fit_power(scores: Array, y: Array, weights: Array) -> float:
-    """The factor of scores (n, K) whose softmax is likeliest.
+    """The factor of scores (n, K) whose softmax is most likely.
 
     The targets are (N + 1)/(N + 2) for all N rows, since all of them fit this one number.
     """
@@ -257,8 +257,8 @@ def couple(r: Array) -> Array:
 def with_largest(p: Array, chosen: Array) -> Array:
     """The nearest distributions, by least squares, in which the chosen class is the largest.
 
-    The chosen class and all that lie above meet at their mean, as in isotonic regression; the
-    chosen one then leads by a hair. Rows in which it leads already stay as they are.
+    The chosen class and all above it meet at their mean, as in isotonic regression; the chosen one
+    then leads by a hair. Rows in which it already leads stay unchanged.
     """
     rows = np.flatnonzero(p.argmax(axis=1) != chosen)
     if not len(rows):

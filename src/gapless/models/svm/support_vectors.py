@@ -1,7 +1,7 @@
-"""What a fitted machine keeps, and how it scores rows: Σ θᵢ k(xᵢ, x) + b over support vectors xᵢ.
+"""What a fitted machine stores, and how it scores rows: Σ θᵢ k(xᵢ, x) + b over support vectors xᵢ.
 
-The attributes have the layout of scikit-learn: support vectors by class, and for each of them as
-many coefficients as the arrangement of the classes asks for. Called by `_base` alone.
+The attributes have scikit-learn's layout: support vectors by class, and for each of them as many
+coefficients as the arrangement of the classes needs. Called by `_base` alone.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def support_attributes(
 ) -> dict[str, Any]:
     """Support vectors and their coefficients, from those of the distinct rows (columns, m).
 
-    `is_given` tells whether X holds kernel values, of which the rows are not known.
+    `is_given` says whether X holds kernel values, of which the rows are not known.
     """
     counts = np.append(np.any(packed != 0, axis=0), False)
     support = np.flatnonzero(counts[rows.inverse])
@@ -91,14 +91,14 @@ def support_attributes(
 
 
 def _like(X: Any, values: Array) -> Any:
-    """Values as an array, or as a sparse matrix of the kind that X is."""
+    """Values as an array, or as a sparse matrix of the kind of X."""
     if not sp.issparse(X):
         return values
     return sp.csr_array(values) if isinstance(X, sp.sparray) else sp.csr_matrix(values)
 
 
 def misfit(model: Any) -> str | None:
-    """What does not go together in the stored attributes, in words; None if all does."""
+    """What is inconsistent in the stored attributes, in words; None if nothing is."""
     count = len(vars(model).get("classes_", [None]))
     arrangement = model._fitted_arrangement(count)
     if len(model.n_support_) != count or model.n_support_.sum() != len(model.support_):
@@ -117,7 +117,7 @@ def misfit(model: Any) -> str | None:
 
 
 def blocks_of_support(model: Any) -> list[slice]:
-    """Where the support vectors of each class are."""
+    """The slices of each class among the support vectors."""
     ends, count = np.cumsum([0, *model.n_support_]), model.dual_coef_.shape[1]
     if ends[-1] != count:
         raise ValueError(
@@ -131,7 +131,7 @@ def blocks_of_support(model: Any) -> list[slice]:
 
 
 def problem_scores(model: Any, X: Any) -> Array:
-    """Scores of all problems, (n, problems), of rows that have been read."""
+    """Scores of all problems, (n, problems), of validated rows."""
     coef, blocks = dense(model.dual_coef_), blocks_of_support(model)
     arrangement = model._fitted_arrangement(len(blocks))
     scores = np.empty((X.shape[0], arrangement.problems))
@@ -148,7 +148,7 @@ def _products(model: Any, X: Any, classes: int) -> Iterator[tuple[slice, Times]]
     """
     dtype = X.dtype if X.ndim == 2 else np.float64
     if hasattr(model, "rows_fit_"):
-        # A function may look at whom it compares: it is asked as scikit-learn asks it.
+        # A function may depend on what it compares: it is called as scikit-learn calls it.
         base = model.kernel_.rows(model.rows_fit_, dtype)
         for chunk in blocks(X.shape[0], len(base)):
             values = base.of(X[chunk]).gram(base)[:, model.support_]
@@ -164,7 +164,7 @@ def _products(model: Any, X: Any, classes: int) -> Iterator[tuple[slice, Times]]
 
 
 def _support_rows(model: Any, dtype: Any) -> Rows:
-    """The support vectors, made ready for products; kept for as long as nobody changes them."""
+    """The support vectors, prepared for products; kept as long as they do not change."""
     support = model.support_ if model._is_precomputed else model.support_vectors_
     if sp.issparse(support) or support.dtype.kind != "f" or support.size > KEPT_VALUES:
         return model.kernel_.rows(support, dtype)
@@ -187,7 +187,7 @@ def _of_rows(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
 
 
 def linear_coefficients(model: Any) -> Any:
-    """w = Σ θᵢxᵢ of each problem, of a linear kernel; nobody can write to it."""
+    """w = Σ θᵢxᵢ of each problem, for a linear kernel; read-only."""
     dual, blocks = dense(model.dual_coef_), blocks_of_support(model)
 
     def times(block: slice, of_block: Array) -> Array:
@@ -196,6 +196,6 @@ def linear_coefficients(model: Any) -> Any:
 
     coef = model._fitted_arrangement(len(blocks)).scores(blocks, dual, times).T
     coef = _like(model.support_vectors_, coef.astype(model.support_vectors_.dtype))
-    # A change would do nothing, so it must not look as if it did.
+    # A change would have no effect, so it must not look as if it had.
     (coef.data if sp.issparse(coef) else coef).flags.writeable = False
     return coef

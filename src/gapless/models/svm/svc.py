@@ -98,7 +98,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         "random_state": ["random_state"],
     }
 
-    # What is said where the weights leave one class.
+    # The message if the weights leave one class.
     _one_class: ClassVar[str] = (
         "Invalid input - all samples with positive weights belong to the same class"
     )
@@ -165,7 +165,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         assert data.classes is not None
         labels, wanted = data.classes[data.y], self.class_weight
         if isinstance(wanted, dict):
-            # Classes of weight 0 are not there, as rows of weight 0 are not.
+            # Classes of weight 0 do not exist, like rows of weight 0.
             wanted = {k: v for k, v in wanted.items() if k in set(data.classes.tolist())}
         weight = compute_class_weight(
             wanted,
@@ -228,14 +228,14 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             return self.classes_[self._positions(self._scores(X))]
 
     def _positions(self, scores: Array) -> Array:
-        """Positions of the classes that are predicted from the scores of all problems."""
+        """Positions of the predicted classes, from the scores of all problems."""
         arrangement = self._fitted_arrangement(len(self.classes_))
         if len(self.classes_) > 2 and (self.break_ties is None or self.break_ties):
             return arrangement.by_class(scores).argmax(axis=1)
         return arrangement.decide(scores)
 
     def _has_probabilities(self) -> bool:
-        """Whether nobody has said probability=False, which scikit-learn takes for "none"."""
+        """Whether probability=False was not set, which scikit-learn takes for "none"."""
         return self.probability is not False
 
     @available_if(_has_probabilities)
@@ -259,7 +259,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         scores = self._scores(X)
         chosen = self._positions(scores)
         p = self._probabilities().of(scores.astype(float), chosen)
-        # Rounding may make two classes equal, of which the first would be taken for predicted.
+        # Rounding may make two classes equal, and the first would pass for the prediction.
         return p if p.dtype == scores.dtype else with_largest(p.astype(scores.dtype), chosen)
 
     @available_if(_has_probabilities)
@@ -281,7 +281,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return sets_of(self, calibration, X, coverage, self._conformity)
 
     def _conformity(self, scores: Array) -> Array:
-        """How well each class fits rows of these scores (n, problems): by its probability."""
+        """How well each class fits rows with these scores (n, problems): its probability."""
         return self._probabilities().of(scores, self._positions(scores))
 
     def _probabilities(self) -> Probabilities:
@@ -311,7 +311,7 @@ def _warn_of_sigmoids(name: str) -> None:
 
 
 def _check_two_classes(y: Any, sample_weight: Any, words: str) -> None:
-    """Refuse weights that leave one class, in the words of scikit-learn."""
+    """Refuse weights that leave one class, in scikit-learn's words."""
     if sample_weight is None:
         return
     weights, labels = np.asarray(sample_weight), np.asarray(y)

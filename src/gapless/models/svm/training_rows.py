@@ -27,14 +27,14 @@ def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> T
             raise ValueError(
                 f"The dual coefficients or intercepts are not finite. {error}"
             ) from None
-    # The rest is checked beside a column of numbers.
+    # The rest is checked along with a column of numbers.
     X = np.asarray(X, dtype=object)
     data = read(estimator, np.zeros((len(X), 1)), *args, **options)
     return replace(data, X=X, feature_names=None)
 
 
 def compares_texts(estimator: Any, X: Any) -> bool:
-    """Whether X is a sequence of texts, and the kernel may be one of those that take them."""
+    """Whether X is a sequence of texts, and the kernel may accept them."""
     if isinstance(estimator.kernel, str) and estimator.kernel not in kernels.OF_STRINGS:
         return False
     if not isinstance(X, (list, tuple)) and getattr(X, "ndim", None) != 1:
@@ -43,7 +43,7 @@ def compares_texts(estimator: Any, X: Any) -> bool:
 
 
 def check_precomputed(X: Any) -> None:
-    """Refuse kernel values that cannot be those between the rows of the training data."""
+    """Refuse kernel values that cannot be those between the training rows."""
     if sp.issparse(X):
         raise TypeError("Sparse precomputed kernels are not supported; use X.toarray().")
     shape = np.shape(X)
@@ -55,9 +55,9 @@ def check_precomputed(X: Any) -> None:
 
 
 def counted_weights(sample_weight: Any) -> Any:
-    """Weights in which a negative one counts as 0, with a warning; an error if none is positive.
+    """Weights with negative ones counted as 0, with a warning; an error if none is positive.
 
-    LIBSVM leaves rows of weight ≤ 0 out, so that scripts may mark rows in this way.
+    LIBSVM leaves rows of weight ≤ 0 out, so scripts may mark rows this way.
     """
     weights = np.asarray(1.0 if sample_weight is None else sample_weight)
     if weights.dtype.kind not in "fiub" or not weights.size:
@@ -109,9 +109,9 @@ class TrainingRows(DistinctRows):
         return cls(rows.first, rows.weights, rows.inverse, sums, shares)
 
     def units(self, X: Any) -> Array:
-        """Which distinct x each distinct row has, by where it first stands: what leaves together.
+        """The distinct x of each distinct row, by first appearance: rows that leave together.
 
-        Where all have the same x, each row is on its own.
+        If all have the same x, each row is on its own.
         """
         some = X[self.first]
         same = Design(some).equal_x if X.ndim == 2 else _numbered(some)

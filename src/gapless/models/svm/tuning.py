@@ -1,8 +1,8 @@
-"""Choosing C, γ and ε by what machines say of rows that they have not seen.
+"""Choose C, γ and ε by the machines' scores on unseen rows.
 
-Values that are given as a list are all tried. For those that are left open ("loo") the search looks
-at the neighbours of the best on a logarithmic grid, first far ones, by a sample of the rows, and
-then near ones, until none is better. Estimators call `tune` when a parameter is to be chosen.
+Values given as a list are all tried. For open parameters ("loo") the search tries the neighbours of
+the best on a logarithmic grid, first far ones, on a sample of the rows, and then near ones, until
+none is better. Estimators call `tune` when a parameter is to be chosen.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ C_, gamma_ : float
 search_ : Search
     What was tried for them, and how it did on rows that had been left out.
 """
-# By which factor an open parameter moves first, by its root in the end, and how many of those it
-# may be from where it begins.
+# The first step factor of an open parameter, its root at the end, and how many of those it may move
+# from its start.
 FACTORS = {"C": 10.0, "gamma": 4.0, "epsilon": 4.0}
 MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
 # A neighbour is better if it gains at least this share of a standard error.
 WORTH = 0.2
-# C begins here, γ at "scale", and ε at this, both in units of the spread of the targets.
+# C starts here, γ at "scale", and ε at this, both in units of the spread of the targets.
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
 # About how many distinct rows are searched, first and last, and at least how many of each class.
 FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
@@ -56,8 +56,8 @@ class Tuned:
     """What a search has chosen.
 
     `values` are those of the tuned parameters by name and `search` all that was tried. `choice` has
-    the scores of all x by each machine, None where fewer than two were tried. `ending` tells
-    whether the search came to its end: "optimal", "time_limit" or "interrupted".
+    the scores of all x by each machine, None if fewer than two were tried. `ending` says whether
+    the search finished: "optimal", "time_limit" or "interrupted".
     """
 
     values: dict[str, float]
@@ -66,7 +66,7 @@ class Tuned:
     ending: str
 
     def attributes(self) -> dict[str, Any]:
-        """What the fitted estimator says of the choice."""
+        """The attributes of the fitted estimator about the choice."""
         return {f"{name}_": value for name, value in self.values.items()} | {"search_": self.search}
 
     def scored(self, model: Any, fitted: Any) -> Choice | None:
@@ -125,7 +125,7 @@ def _tuned(
     rows: int,
     ending: str,
 ) -> Tuned:
-    """The best of the candidates, or where the search began if there is none."""
+    """The best of the candidates, or the start of the search if there is none."""
     tried, weights = list(candidates.found.values()), candidates.units.weights
     if model.select == "1se":
         # The simplest first, since the first that is good enough is taken.
@@ -159,7 +159,7 @@ def _tuned(
 
 
 def _check(model: Any) -> None:
-    """Refuse values that cannot be tried, and a γ of kernels that have none."""
+    """Refuse values that cannot be tried, and a γ of kernels without one."""
     for name in model._tuned():
         value = getattr(model, name)
         if isinstance(value, str):
@@ -225,7 +225,7 @@ def _is_climbed(value: Any) -> bool:
 
 
 def _listed(model: Any) -> Iterator[dict[str, float]]:
-    """All combinations of values that are given, one or several for a parameter."""
+    """All combinations of the given values, one or several for a parameter."""
     names = [name for name in ("gamma", "epsilon", "C") if hasattr(model, name)]
     lists = {
         name: np.sort(np.asarray(getattr(model, name), dtype=float).ravel())
@@ -238,9 +238,9 @@ def _listed(model: Any) -> Iterator[dict[str, float]]:
 
 
 def _first_values(model: Any, data: Any, rows: TrainingRows) -> dict[str, float]:
-    """Where the open parameters begin."""
+    """The start of the open parameters."""
     y, s = data.y[rows.first], rows.sample_weights
-    # Scores grow with C: in another unit of the targets, another C does the same.
+    # Scores grow with C: in another unit of the targets, another C is equivalent.
     unit = (spread(y, s) if data.classes is None else 1.0) or 1.0
     first = {"C": FIRST_C * unit} if _is_climbed(model.C) else {}
     if _is_climbed(model.gamma):

@@ -1,9 +1,8 @@
 """Machines at many values of their parameters, solved and held out side by side.
 
-`Batch` has all problems of a machine in one set of arrays, which the core moves in place: along C
-each begins where the last one ended. `Candidates` asks for kernel matrices, each once, and scores
-what the machines say of rows that they have not seen, by the span rule, or by refits where these
-are few. Called by `tuning`.
+`Batch` has all problems of a machine in one set of arrays, which the core updates in place: along C
+each starts from the last solution. `Candidates` computes kernel matrices, each once, and scores the
+machines on unseen rows, by the span rule, or by refits if these are few. Called by `tuning`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ FEW_REFITS = 3e6
 # way, or leaves it before by less than STILL; of such refits little more than the sign counts, so
 # ROUGHLY is their tolerance.
 UNSURE, STILL, ROUGHLY = 0.5, 0.05, 0.15
-# Problems of no more rows are solved on their own kernel values, which fit the cache.
+# Problems of at most this many rows are solved on their own kernel values, which fit the cache.
 SMALL = 500
 # Kernel matrices are kept up to this many bytes.
 KEPT_BYTES = 3e8
@@ -134,10 +133,10 @@ class Batch:
     def held_out(self, biases: Array, *, has_classes: bool) -> Array:
         """The score of each variable's row by its problem without all rows of its x.
 
-        By real refits where they are few. Else by the span rule, and where that has no answer, a
-        row takes all that it has given with it. The rule does not see that other rows may become
-        support vectors in place of the one that leaves, so it errs against the row: of two classes,
-        those that it moves a little beyond the border are refitted.
+        By refits if they are few, else by the span rule; if that has no answer, a row takes all its
+        contribution with it. The rule ignores that other rows may become support vectors in place
+        of the one that leaves, so it errs against the row: with two classes, those that it moves a
+        little beyond the border are refitted.
         """
         support, plain = self.status, self.gradient - self.linear + biases[self.part]
         moved = self.mates.leaders(support != INACTIVE)
@@ -158,7 +157,7 @@ class Batch:
         return self._refitted(held, self.mates.leaders(is_near), ROUGHLY)
 
     def _refitted(self, scores: Array, variables: Array, tol: float) -> Array:
-        """The scores, those of the rows that leave with these variables by problems without."""
+        """The scores, recomputed by refits for the rows that leave with these variables."""
         found, which = np.empty(len(variables)), self.part[variables]
         places = variables - self.start[which]
         tasks = [(*task[:9], tol * self.unit, task[10]) for task in self.tasks]
@@ -240,13 +239,13 @@ class Candidates:
     def _prepare(self, machine: Machine) -> None:
         """What all candidates have in common."""
         self.batch = Batch(machine, self.of_x)
-        # Where each variable's θ stands among those of all machines, as the model packs them.
+        # Where each variable's θ is among those of all machines, as the model packs them.
         places = np.split(np.arange(1, len(self.batch.rows) + 1), self.batch.start[1:-1])
         self.layout = self.arrangement.pack(machine.blocks, places).astype(int)
         self.batches: dict[float | None, Batch] = {}
 
     def at(self, values: dict[str, float]) -> Candidate:
-        """The candidate of these values of C, and where they are open of gamma and epsilon."""
+        """The candidate for these values of C and, if open, of gamma and epsilon."""
         C, gamma, epsilon = key = tuple(values.get(name) for name in ("C", "gamma", "epsilon"))
         if key not in self.found:
             same = next(
@@ -307,13 +306,13 @@ class Candidates:
         )
 
     def _of_numbers(self, held: Array) -> Array:
-        """Each row's part of R², whose mean it is."""
+        """Each row's part of R², which is their mean."""
         mean = np.average(self.y, weights=self.weights)
         spread = np.average((self.y - mean) ** 2, weights=self.weights)
         return 1 - (self.y - held) ** 2 / (spread if spread > 0 else 1.0)
 
     def _of_classes(self, batch: Batch, held: Array, biases: Array) -> tuple[Array, Array]:
-        """Whether each row is right, and with how likely its class is by its closest problem."""
+        """Whether each row is right, and how likely its class is by its closest problem."""
         lead = np.full(len(self.y), np.inf)
         np.minimum.at(lead, batch.rows, held * batch.y)
         right = lead > 0
@@ -324,10 +323,10 @@ class Candidates:
         return self._with_likelihood(right, lead)
 
     def _with_likelihood(self, right: Array, lead: Array) -> tuple[Array, Array]:
-        """Whether rows are right, and the same with how likely they are, by their lead.
+        """Whether rows are right, and the same combined with their likelihood, by their lead.
 
-        Rows that are right differ in how near they are to being wrong, and a likelihood, with one
-        slope for all, varies less from one set of rows to the next than the count of the errors.
+        Correct rows differ in how near they are to being wrong, and a likelihood, with one slope
+        for all, varies less from one set of rows to the next than the number of errors.
         """
         slope = fit_slopes(lead[:, None], np.zeros(len(lead), int), self.weights, ONE_AGAINST_NONE)
         likelihood = np.maximum(log_expit(slope[0] * lead), UNLIKELY)
@@ -342,7 +341,7 @@ class Candidates:
             return some[:, block] @ of_block.T
 
         scores = self.arrangement.scores(self.blocks, coef, times) + biases
-        # What the problems say without the x of a row, those of its mates' classes included.
+        # The problems' scores without the x of a row, including those of its mates' classes.
         without = np.full((int(self.of_x.max()) + 1, scores.shape[1]), np.nan)
         without[self.of_x[batch.rows], batch.part] = held
         without = without[self.of_x[rows]]

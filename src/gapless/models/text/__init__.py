@@ -1,8 +1,8 @@
 """Texts, end to end: a column of strings in, a classifier of their words out.
 
-`bag_of_words` reads texts, says what a word is, chooses and weighs words; `classifier` is the
-estimator, around a linear or a Bayes model; `held_out` is what is known of unseen texts. `data`
-prepares columns of texts with the same words and weights.
+`bag_of_words` reads texts, defines, chooses and weights words; `classifier` is the estimator,
+around a linear or a Bayes model; `held_out` estimates scores on unseen texts. `data` prepares
+columns of texts with the same words and weights.
 """
 
 from typing import TYPE_CHECKING

@@ -138,7 +138,7 @@ class WordRules:
 
     @property
     def is_plain(self) -> bool:
-        """Whether words are counted, and no more than left out if they are in too few texts."""
+        """Whether words are only counted, and at most dropped for being in too few texts."""
         has_limits = self.max_df != 1.0 or isinstance(self.max_df, Integral) or self.max_features
         return isinstance(self.min_df, Integral) and not (
             self.is_tfidf or self.binary or has_limits
@@ -179,7 +179,7 @@ class BagOfWords:
         return cls(rules, columns, np.log((1 + total) / (1 + frequency[columns])) + 1)
 
     def rows(self, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """The rows that a classifier is given, from counts of all words."""
+        """The rows for a classifier, from counts of all words."""
         rows = counts
         if len(self.columns) < counts.shape[1]:
             rows = counts[:, self.columns]
@@ -202,7 +202,7 @@ class BagOfWords:
 
 
 def frequencies(counts: sp.csr_matrix, weights: Array) -> Array:
-    """The weight of the texts that each word is in."""
+    """The weight of the texts with each word."""
     of_entry = np.repeat(weights, np.diff(counts.indptr))
     return np.bincount(counts.indices, of_entry, minlength=counts.shape[1])
 
@@ -210,7 +210,7 @@ def frequencies(counts: sp.csr_matrix, weights: Array) -> Array:
 def _within(frequency: Array, total: float, rules: WordRules) -> Array:
     """Which words are in some text, and in neither too few nor too many.
 
-    min_df=1 asks for nothing more: weights may be parts of a text.
+    min_df=1 requires nothing more: weights may be parts of a text.
     """
     low, high = (
         limit if isinstance(limit, Integral) else limit * total

@@ -267,7 +267,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self
 
     def _learn_words(self, X, y, sample_weight) -> tuple[TextData, dict[str, Any]]:
-        """The counts of the chosen words with labels and weights, and what is learned of words."""
+        """Counts of the chosen words with labels and weights, and what is learned about words."""
         texts = read_texts(X)
         check_given(self, y)
         labels, weights = read_labels(y, texts), read_weights(sample_weight, texts)
@@ -312,7 +312,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self._own_bag.rows(counts)
 
     def _misfit(self) -> str | None:
-        """What does not go together in the stored attributes, in words; None if all does."""
+        """What is inconsistent in the stored attributes, in words; None if nothing is."""
         if not np.array_equal(self.classifier_.classes_, self.classes_):
             return "classifier_ has classes other than classes_"
         return None
@@ -378,7 +378,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return Design(self._counts(X))
 
     def _conformity(self, scores: Array) -> Array:
-        """How well each class fits texts of these answers: by probability, or by its lead."""
+        """How well each class fits texts with these answers: by probability, or by its lead."""
         if hasattr(self, "predict_proba"):
             return np.exp(np.minimum(scores, 0.0))
         return scores if scores.shape[1] < 2 else leads(scores)
@@ -413,7 +413,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _reread(self, X, y, sample_weight) -> TextData:
-        """The data of the fit, read again; an error if their words are others."""
+        """The data of the fit, read again; an error if their words differ."""
         check_is_fitted(self)
         data, learned = as_fitted(self)._learn_words(X, y, sample_weight)
         known = {name: vars(self).get(name) for name in ("vocabulary_", "idf_")}
@@ -429,7 +429,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return data
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate of the classifier, computed again from the texts."""
+        """The certificate of the classifier, recomputed from the texts."""
         data = self._reread(X, y, sample_weight)
         if not hasattr(self.classifier_, "certificate_"):
             return _no_bound(self.classifier_)
@@ -443,7 +443,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return TextFit(self.classifier_, bag, data, bag.rules, self.classes_)
 
     def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the answers z[i]."""
+        """A copy of the model that returns the answers z[i] for row i, requested by X = [[i]]."""
         twin: Any = copy.copy(self)
         twin.classifier_ = Answered(z, self.classes_, hasattr(self, "predict_proba"))
         twin._rows = lambda X: X
@@ -457,7 +457,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return tags
 
     def _formula(self) -> None:
-        """None: the classifier inside minimises something, of the words."""
+        """None: the classifier inside minimises something, on the words."""
 
 
 def _no_bound(classifier: Any) -> Certificate:

@@ -26,7 +26,7 @@ from .bag_of_words import ROUNDING, BagOfWords, WordRules, frequencies
 
 Array = np.ndarray
 
-# What stands for the logarithm of 0: the exponential of anything less is 0.
+# Used for the logarithm of 0: the exponential of anything less is 0.
 LOWEST = float(np.log(np.finfo(float).tiny))
 
 
@@ -49,7 +49,7 @@ def fit(classifier: Any, X: Any, y: Array, weights: Array) -> None:
 def answers(classifier: Any, X: Any, classes: Array) -> Array:
     """Scores of rows for all `classes`, (n, K); a classifier that lacks one gives it the least.
 
-    Logarithms of probabilities where the classifier has them, else decision values, else votes.
+    Logarithms of probabilities if the classifier has them, else decision values, else votes.
     """
     z = _of_known(classifier, X)
     known = np.searchsorted(classes, classifier.classes_)
@@ -120,7 +120,7 @@ class Answered:
             return np.log(self.predict_proba(X))
 
     def decision_function(self, X: Array) -> Array:
-        """The scores; of two classes, half of what the second is above the first."""
+        """The scores; for two classes, half of the second's lead over the first."""
         z = self.z[X[:, 0]]
         return (z[:, 1] - z[:, 0]) / 2 if z.shape[1] == 2 else z
 
@@ -179,7 +179,7 @@ class TextFit(Refittable):
 
     @property
     def is_large(self) -> bool:
-        """Whether another fit takes a good part of a second."""
+        """Whether another fit takes most of a second."""
         return len(self.y) > LARGE_ROWS or self.design.X.nnz * self.outputs > LARGE_WORK
 
     @cached_property
@@ -263,9 +263,9 @@ def _without_each_text(fitted: TextFit) -> Array:
 
 
 def _lost(texts: sp.csr_matrix, weights: Array, min_df: int) -> Array:
-    """Of each entry, whether its word is in fewer than min_df texts without this one.
+    """For each entry, whether its word is in fewer than min_df texts without this one.
 
-    With min_df=1 texts are counted and not weighed, as weights may be parts of a text.
+    With min_df=1 texts are counted and not weighted, as weights may be parts of a text.
     """
     if min_df == 1:
         return np.bincount(texts.indices, minlength=texts.shape[1])[texts.indices] == 1

@@ -235,7 +235,7 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
 
 
 def warn_of_old_name(criterion: Any) -> None:
-    """Say that a name is old, at the line of the caller that has it, as scikit-learn does."""
+    """Warn that a name is deprecated, at the caller's line, as scikit-learn does."""
     if isinstance(criterion, str) and criterion == OLD_NAME:
         warnings.warn(
             f'criterion="{OLD_NAME}" is deprecated, as in scikit-learn: it is another name for '

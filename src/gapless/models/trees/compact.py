@@ -1,8 +1,8 @@
 """The trees of a forest in little memory.
 
-What prediction needs is what is kept: eight bytes for each node, and values of leaves. The rest of
-a tree follows from it, or is kept in the narrowest type that holds it exactly; whole trees are made
-when somebody asks for them.
+Only what prediction needs is stored: eight bytes for each node, and values of leaves. The rest of a
+tree follows from it, or is stored in the narrowest type that holds it exactly; whole trees are
+built on demand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .tree import Tree
 
 Array = np.ndarray
 
-# How the core finds impurities from the classes in the leaves; 0 if it cannot.
+# How the core derives impurities from the classes in the leaves; 0 if it cannot.
 IMPURITIES = {"gini": 1, "entropy": 2, "log_loss": 2, "gain_ratio": 2}
 # So many values are looked at first: mostly they tell already that a type is too narrow.
 FEW = 1000
@@ -113,7 +113,7 @@ class CompactTrees(Sequence):
         return slice(int(self.packed.start[t]), int(self.packed.start[t + 1]))
 
     def _statistics(self, t: int, is_leaf: Array) -> dict[str, Array]:
-        """What training rows were in each node, and what they say."""
+        """The training rows in each node, and their statistics."""
         found = self._what_follows(t)
         # A tree with k inner nodes has k + 1 leaves.
         start = self.packed.start
@@ -124,7 +124,7 @@ class CompactTrees(Sequence):
         return found
 
     def _what_follows(self, t: int) -> dict[str, Array]:
-        """The same as far as leaves tell."""
+        """The same as far as it follows from the leaves."""
         packed, outputs = self.packed, len(self.n_classes)
         nodes = packed.nodes[self._nodes(t)]
         rows = np.empty(len(nodes), dtype=np.int64)
@@ -163,7 +163,7 @@ class CompactTrees(Sequence):
         return dict(zip(keys, map_in_threads(stored, keys, size)))
 
     def _places(self, t: int, kind: str) -> Array:
-        """Where the inner nodes of a tree are, or its leaves."""
+        """The positions of the inner nodes of a tree, or of its leaves."""
         is_leaf = self.packed.nodes[self._nodes(t), 1] >> 31 > 0
         return np.flatnonzero(is_leaf if kind == "leaf" else ~is_leaf)
 

@@ -272,7 +272,7 @@ class DecisionTree(TreeModel):
     # ---- pruning ---------------------------------------------------------------------------------
 
     def _alpha(self, search: Search | None) -> float:
-        """The price of a leaf; 0 where none could be chosen in time."""
+        """The price of a leaf; 0 if none could be chosen in time."""
         if self.ccp_alpha != CV:
             return float(self.ccp_alpha)
         return 0.0 if search is None else search.best["ccp_alpha"]
@@ -298,7 +298,7 @@ class DecisionTree(TreeModel):
     def _trace(
         self, tree: Any, data: TreeData, rows: Array, held: Rows | None, alpha: float
     ) -> PruneTrace | None:
-        """What is pruned, None where nothing is to be."""
+        """What is pruned, None if nothing is."""
         if self.prune is None:
             price = f"{RISKS[self.criterion]} + {alpha:.4g}·leaves"
             return cheapest(tree.parent, risk_of(tree) + alpha, price) if alpha > 0 else None
@@ -339,7 +339,7 @@ class DecisionTree(TreeModel):
         leaf = tree.apply(part.F)
         found = judge(tree, leaf, part.y, part.weights, self.criterion, max(data.widths))
         proof = certificate(tree.parent, found, self._price(), RISKS[self.criterion])
-        # Constraints move predictions away from the best ones, which the bound does not know.
+        # Constraints move predictions away from the best ones, which the bound ignores.
         return proof if self.monotonic_cst is None else as_bound(proof)
 
     # ---- reading ---------------------------------------------------------------------------------
@@ -391,5 +391,5 @@ class DecisionTree(TreeModel):
 
 
 def constraints_of_trees(*names: str) -> dict[str, Any]:
-    """What some parameters of decision trees may be, for models that have them too."""
+    """The allowed values of some parameters of decision trees, for models that have them too."""
     return {name: DecisionTree._parameter_constraints[name] for name in names}

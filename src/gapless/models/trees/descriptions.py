@@ -1,4 +1,4 @@
-"""What the docstrings of trees, forests and boosting describe alike, for `described`."""
+"""Shared entries for the docstrings of trees, forests and boosting, for `described`."""
 
 GROWN = """
 max_depth : int or None
@@ -96,7 +96,7 @@ X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
 y : array-like of shape (n_samples,) or (n_samples, n_outputs)
     Targets.
 sample_weight : array-like of shape (n_samples,)
-    Weights ≥ 0. Weight 2 is the row twice, weight 0 is no row.
+    Weights ≥ 0. Weight 2 is the row twice, weight 0 removes it.
 check_input : bool
     Has no effect; accepted for compatibility with scikit-learn.
 X_val, y_val, sample_weight_val : array-like

@@ -1,8 +1,8 @@
-"""Growing trees: the data as trees see them, and the face of the core's grower.
+"""Growing trees: the data as trees see them, and the interface of the core's grower.
 
-`grow` makes one tree with all threads, `grow_forest` many, each on a thread of its own; both give
-the same bits for any number of threads, any order of the rows, and a row repeated instead of a
-weight doubled. See src/core/trees/tree.hpp for how.
+`grow` makes one tree with all threads, `grow_forest` many, each on its own thread; both give the
+same bits for any number of threads, any order of the rows, and a row repeated instead of a weight
+doubled. See src/core/trees/tree.hpp for how.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CRITERIA = {
 NO_LIMIT = 2**31 - 1
 # Seeds are drawn below it, as scikit-learn draws those of members.
 LARGEST_SEED = np.iinfo(np.int32).max
-# Half the range of targets that are taken as they are: nodes whose impurity is below 2⁻⁵² are not
+# Half the range of targets that are used unscaled: nodes whose impurity is below 2⁻⁵² are not
 # split, as in scikit-learn, and squares must stay finite.
 SMALLEST_SIZE, LARGEST_SIZE = 2.0**-10, 2.0**100
 
@@ -65,7 +65,7 @@ def columns_tried(max_features: Any, d: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that a tree is judged by: features, targets (n, outputs) and weights."""
+    """Rows that score a tree: features, targets (n, outputs) and weights."""
 
     F: Any
     y: Array
@@ -134,7 +134,7 @@ class TreeData:
         return self.F if self.uncut is None else self.uncut
 
     def units(self, rows: Array) -> Array:
-        """Which distinct x each of these rows is: 0, 1, … by content; −1 for all other rows."""
+        """The distinct x of each of these rows: 0, 1, … by content; −1 for all other rows."""
         is_in = np.zeros(len(self.labels), dtype=bool)
         is_in[rows] = True
         return units_of(self._same, self.labels, is_in)
@@ -244,10 +244,10 @@ class Targets:
     def in_units(
         self, options: Options, weights: Array
     ) -> tuple[Targets, Options, tuple[int, int]]:
-        """Targets whose squares neither vanish nor overflow, and options that are meant for them.
+        """Targets whose squares neither vanish nor overflow, and matching options.
 
-        With them the exponents of the powers of two by which targets and impurities have been
-        multiplied. Nothing is changed where the targets are of a usual size.
+        Also returns the exponents of the powers of two by which targets and impurities have been
+        multiplied. Nothing changes if the targets are of a usual size.
         """
         if self.n_classes is not None:
             return self, options, (0, 0)
@@ -405,7 +405,7 @@ def _sample(weights: Array | None, counts: Array | None, rows: int) -> tuple[Arr
 
 
 def _tree(grown, columns: Columns, targets: Targets, powers: tuple[int, int]) -> Tree:
-    """The nodes of a tree of the core as arrays, in the units of the caller's targets."""
+    """The nodes of a core tree as arrays, in the units of the caller's targets."""
     nodes, widths = grown.node_count, targets.widths
     left, right, feature = (np.empty(nodes, dtype=np.int64) for _ in range(3))
     threshold, impurity, weight = (np.empty(nodes) for _ in range(3))

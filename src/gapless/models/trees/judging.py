@@ -1,9 +1,9 @@
-"""What a tree costs on data, counted from the rows, and the least that any of its subtrees costs.
+"""The cost of a tree on data, counted from the rows, and the least cost of any of its subtrees.
 
 Every criterion is the smallest mean loss of a constant: Gini's impurity that of the Brier score,
 entropy that of the log loss, the variance that of the squared error. So the risk R(T) of a stored
 tree is the loss of its stored predictions, and a lower bound for all subtrees comes from the best
-constants, node by node. Growing and pruning do not come by here: it is how both are checked.
+constants, node by node. Growing and pruning do not use this file: it is how both are checked.
 
 References
 ----------
@@ -23,7 +23,7 @@ from .pruning import upwards
 
 Array = np.ndarray
 
-# What the criteria measure, in words; names of scikit-learn's that mean the same are alike.
+# The meaning of the criteria in words; scikit-learn's synonyms have the same.
 RISKS = {
     "gini": "Gini impurity",
     "entropy": "entropy",
@@ -96,7 +96,7 @@ def judge(
 def certificate(parent: Array, judgement: Judgement, alpha: float, what: str) -> Certificate:
     """How far a tree is from the best of its subtrees for R(T) + α·leaves.
 
-    `parent` has the number of the node above each node, and `what` says in words what R is.
+    `parent` has the number of the node above each node, and `what` names R.
     """
     cost = judgement.risk + alpha
     leaves = len(parent) - len(np.unique(parent[parent >= 0]))
@@ -116,7 +116,7 @@ def certificate(parent: Array, judgement: Judgement, alpha: float, what: str) ->
 
 
 def as_bound(found: Certificate) -> Certificate:
-    """The certificate of a tree whose predictions were constrained: the gap is theirs, too."""
+    """The certificate of a tree with constrained predictions: the gap includes the constraints."""
     if found.kind != "stopped":
         return found
     return replace(
@@ -130,7 +130,7 @@ def as_bound(found: Certificate) -> Certificate:
 
 
 def least_cost(parent: Array, cost: Array) -> float:
-    """The least cost of any subtree: what a node costs alone, or the best of what is below it."""
+    """The least cost of any subtree: of a node alone, or of the best below it."""
     up, best = parent.tolist(), cost.tolist()
     below: list[float | None] = [None] * len(best)
     for node in reversed(range(len(best))):  # children have larger numbers than their parents
@@ -172,7 +172,7 @@ def _sums(kind: str, leaf: Array, y: Array, weights: Array, tree: Any, classes: 
 
 
 def _from_sums(tree: Any, sums: Array, kind: str, value: Array) -> tuple[Array, Array]:
-    """The loss of each node by its best constant, and by what it has stored, over all its rows."""
+    """The loss of each node by its best constant, and by its stored one, over all its rows."""
     if kind in ("Gini impurity", "entropy"):
         total = sums.sum(axis=1)
         shares = sums / np.where(total > 0, total, 1.0)[:, None]

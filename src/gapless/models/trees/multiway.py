@@ -1,9 +1,8 @@
 """Trees with a branch for every category, as ID3 and C4.5 grow them.
 
-Rows come as a float matrix: numbers as they are, categories as level numbers, NaN where a value is
-missing. A row whose value is missing goes down all branches, with its weight divided as the rows
-divide whose value is known, and the gain of a test counts for the known share alone (Quinlan 1993,
-chapter 3).
+Rows come as a float matrix: numbers unchanged, categories as level numbers, NaN for missing values.
+A row with a missing value goes down all branches, its weight divided like the rows with a known
+value, and the gain of a test counts for the known share alone (Quinlan 1993, chapter 3).
 
 References
 ----------
@@ -78,7 +77,7 @@ class MultiwayTree:
 
     @cached_property
     def shares(self) -> Array:
-        """The predicted shares of the classes; a branch without rows predicts as the node above."""
+        """The predicted class shares; a branch without rows predicts like the node above."""
         shares = self.value / np.where(self.weight > 0, self.weight, 1.0)[:, None]
         for nodes in levels(self.parent)[1:]:
             empty = nodes[self.weight[nodes] == 0]
@@ -108,7 +107,7 @@ class MultiwayTree:
         ), number
 
     def recounted(self, F: Array, y: Array, weights: Array) -> MultiwayTree:
-        """The same questions with the weights of the classes counted anew, from the same rows."""
+        """The same splits with the class weights recounted, from the same rows."""
         value = np.zeros_like(self.value)
         stack = [(0, np.arange(len(F)), np.asarray(weights, dtype=float))]
         while stack:
@@ -118,7 +117,7 @@ class MultiwayTree:
         return replace(self, value=value)
 
     def errors(self, F: Array, y: Array, weights: Array) -> tuple[Array, Array]:
-        """By what each node predicts: the weight of other rows in other classes, and of all in it.
+        """For each node: the weight of `F`'s rows that it gets wrong, and of all its rows.
 
         Classes are positions, −1 for one that the tree does not know; rows with missing values are
         divided as in predictions.
@@ -140,7 +139,7 @@ class MultiwayTree:
         return predicted
 
     def apply(self, F: Array) -> Array:
-        """The leaf of each row; of a row with missing values the one with most of its weight."""
+        """The leaf of each row; for a row with missing values the one with most of its weight."""
         leaf, most = np.zeros(len(F), dtype=int), np.zeros(len(F))
         for node, rows, w in self._reached(F):
             is_more = w > most[rows]
@@ -148,7 +147,7 @@ class MultiwayTree:
         return leaf
 
     def _reached(self, F: Array) -> list[tuple[int, Array, Array]]:
-        """Leaves, the rows that reach them, and with what part of their weight."""
+        """Leaves, the rows that reach them, and the part of their weight."""
         found, stack = [], [(0, np.arange(len(F)), np.ones(len(F)))]
         while stack:
             node, rows, w = stack.pop()
@@ -186,7 +185,7 @@ class MultiwayTree:
 
 
 def branches_of(column: Array, threshold: float, count: int) -> Array:
-    """The branch of each value, −1 where it is missing or a level that was never seen."""
+    """The branch of each value, −1 if it is missing or an unknown level."""
     is_known = ~np.isnan(column)
     if not np.isnan(threshold):
         return np.where(is_known, (column > threshold).astype(int), -1)
@@ -231,7 +230,7 @@ class Rule:
 
 
 class Test(NamedTuple):
-    """A question about one column: which level it has, or with a threshold whether x ≤ it.
+    """A split on one column: by level, or with a threshold whether x ≤ it.
 
     `gain` and `ratio` are in bits, `shares` are the parts of the known weight in each branch.
     """
@@ -273,7 +272,7 @@ def grow(
 def gains(
     F: Array, y: Array, weights: Array, classes: int, levels: Sequence[int | None], rule: Rule
 ) -> list[Test | None]:
-    """What a test of each column would gain at the root; None where it divides nothing."""
+    """The gain of a test of each column at the root; None if it divides nothing."""
     grower = _Grower(F, y, weights, classes, levels, rule)
     rows = np.arange(len(grower.y))
     return [grower._test(j, rows, grower.w) for j in range(F.shape[1])]
@@ -336,7 +335,7 @@ class _Grower:
         )
 
     def _best(self, rows: Array, w: Array, counts: Array, depth: int, used) -> Test | None:
-        """The test of a node, None where it is to be a leaf."""
+        """The test of a node, None if it is to be a leaf."""
         limit = self.rule.max_depth
         if np.sum(counts > 0) < 2 or (limit is not None and depth >= limit):
             return None
@@ -353,7 +352,7 @@ class _Grower:
         return _first_best(tests, [test.ratio for test in tests])
 
     def _test(self, j: int, rows: Array, w: Array) -> Test | None:
-        """The test of one column, None where it divides nothing."""
+        """The test of one column, None if it divides nothing."""
         column = self.F[rows, j]
         known = ~np.isnan(column)
         if not known.any():
@@ -380,10 +379,10 @@ class _Grower:
         k = int(np.argmax(rest <= rest.min() + ROUNDING))
         if not np.isfinite(rest[k]):
             return None
-        # By rounding, the middle of neighbours on the grid of floats may leave one side empty.
+        # By rounding, the middle of neighbouring floats may leave one side empty.
         below = np.nextafter(values[k + 1], -np.inf)
         middle = np.clip(0.5 * values[k] + 0.5 * values[k + 1], values[k], below)
-        # As C4.5 does it: a value that occurs, the largest one not above the middle.
+        # As in C4.5: a value that occurs, the largest one not above the middle.
         all_values = self.values[j]
         threshold = all_values[np.searchsorted(all_values, middle, side="right") - 1]
         return self._judged(j, float(threshold), np.stack([left[k], right[k]]), total)

@@ -32,9 +32,9 @@ Array = np.ndarray
 
 
 class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
-    """Base of the classifiers with a branch for every category.
+    """Base class of the classifiers with a branch for every category.
 
-    A subclass gives `_rule`, `_edges` where it cuts numbers into bins, and `_confidence`.
+    A subclass has `_rule`, `_edges` if it cuts numbers into bins, and `_confidence`.
     """
 
     _stored: ClassVar[Declaration] = {
@@ -82,11 +82,11 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         raise NotImplementedError
 
     def _edges(self, F: Array, weights: Array, is_category: Array) -> list[Array | None]:
-        """Where the numbers of each column are cut into bins; None where they are not."""
+        """Where the numbers of each column are cut into bins; None if they are not."""
         return [None] * F.shape[1]
 
     def _confidence(self) -> float:
-        """Where the upper limit of error rates is taken, for prune="pessimistic"."""
+        """The confidence of the upper limit of error rates, for prune="pessimistic"."""
         return 0.25
 
     # ---- fitting ---------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         return Grown(tree, trace, stopped)
 
     def _grow_in_time(self, data: TreeData, rows: Array) -> tuple[MultiwayTree, str]:
-        """A tree, and what ended its growth too early: then the deepest complete one is kept."""
+        """A tree, and what ended its growth early: then the deepest complete one is kept."""
         F, y = data.F[rows], data.outputs.y[rows, 0].astype(int)
         weights, counts = data.outputs.weights[rows], _level_counts(data)
         rule = self._rule()
@@ -164,7 +164,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         return tags
 
     def _formula(self) -> None:
-        """None: each split is the best one of its node, and the tree is not."""
+        """None: each split is the best one of its node, but the tree is not."""
 
 
 def _bits(tree: MultiwayTree, shares: Array) -> Array:
@@ -185,7 +185,7 @@ def cut(F: Array, edges: list[Array | None]) -> Array:
 
 
 def _level_counts(data: TreeData) -> list[int | None]:
-    """How many branches a question for each column has, None for thresholds."""
+    """The number of branches of a split on each column, None for thresholds."""
     counts: list[int | None] = []
     for levels, own in zip(data.columns.levels, data.edges):
         counts.append(len(levels) if levels is not None else None if own is None else len(own) + 1)

@@ -1,7 +1,7 @@
 """A tree in words: as text, as if-then rules, as the path of one prediction.
 
-`Outline` is plain data that trees of two and of more branches make alike; text, rules, paths and
-pictures are read from it and from nothing else.
+`Outline` is plain data for trees of two and of more branches; text, rules, paths and pictures are
+made from it alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .tree import levels
 
 Array = np.ndarray
 
-# Names of categories that a condition spells out.
+# Categories that a condition spells out.
 SPELT_OUT = 6
 INDENT = "|   "
 
@@ -26,7 +26,7 @@ INDENT = "|   "
 class Condition:
     """What one column must be: low < x ≤ high, or one of some categories; or missing.
 
-    `categories` is None for numbers. `takes_missing` says that rows without a value come this way.
+    `categories` is None for numbers. `takes_missing` means that rows without a value go this way.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Rule:
 
     @property
     def confidence(self) -> float:
-        """1 − error: for classes, the part of the rows that the rule gets right."""
+        """1 − error: for classes, the part of the rows that the rule classifies correctly."""
         return 1.0 - self.error
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ class Outline:
         return found[::-1]
 
     def to_text(self, max_depth: int | None = None) -> str:
-        """One line for each branch, with what it predicts where it ends."""
+        """One line for each branch, with its prediction at the end."""
         below, lines = self.children, []
         stack = [(child, 0) for child in reversed(below[0])]
         if not stack or max_depth == 0:
@@ -202,7 +202,7 @@ class Outline:
         return Rules(self.rule(node) for node in leaves)
 
     def rule(self, node: int) -> Rule:
-        """What must hold to reach a node, and what it predicts."""
+        """What must hold to reach a node, and its prediction."""
         joined: dict[str, Condition] = {}
         for at in self.path(node)[1:]:
             condition = self.condition[at]
@@ -218,7 +218,7 @@ class Outline:
         )
 
     def path_in_words(self, node: int, values: dict[str, Any]) -> str:
-        """How a row with these values comes to a leaf, a line for each question."""
+        """How a row with these values reaches a leaf, a line for each split."""
         lines = []
         for at in self.path(node)[1:]:
             condition = self.condition[at]
@@ -291,7 +291,7 @@ def outline_of_binary(tree: Any, features: Features, classes: list[Array] | None
 
 
 def _sides(tree: Any, node: int, features: Features) -> tuple[Condition, Condition]:
-    """What leads to the left and to the right of a node."""
+    """The conditions for the left and for the right of a node."""
     j = int(tree.feature[node])
     name, levels = features.names[j], features.levels[j]
     left = bool(tree.missing_go_to_left[node])

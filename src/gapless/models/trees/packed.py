@@ -1,8 +1,8 @@
-"""Trees packed into small nodes: how forests are kept, and how all trees predict.
+"""Trees packed into small nodes: how forests are stored, and how all trees predict.
 
 Every prediction by trees comes through here: which leaf a row reaches, and sums of leaf values over
 trees, for dense rows in float32 or float64. The loops are in the core;
-src/core/trees/packed_trees.hpp says what a node is.
+src/core/trees/packed_trees.hpp describes a node.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..._ground.threads import map_in_threads, thread_count
 
 Array = np.ndarray
 
-# A sparse X becomes dense for so many entries at a time.
+# A sparse X becomes dense for this many entries at a time.
 DENSE_ENTRIES = 1 << 22
 
 
@@ -67,7 +67,7 @@ class PackedTrees:
         def pack(t: int) -> None:
             tree = trees[t]
             part = nodes[start[t] : start[t + 1]]
-            # The columns of another library's trees may lie between each other.
+            # The columns of another library's trees may be interleaved.
             right, rows = (
                 np.ascontiguousarray(each, dtype=np.int64)
                 for each in (tree.children_right, tree.n_node_samples)
@@ -138,7 +138,7 @@ class PackedTrees:
 
 
 def _preorder(left: Array, right: Array) -> Array | None:
-    """The nodes in the order in which packed nodes stand; None if they are."""
+    """The nodes in the order of packed nodes; None if they already are."""
     inner = np.flatnonzero(left >= 0)
     if np.array_equal(left[inner], inner + 1):
         return None
@@ -160,7 +160,7 @@ def _numbers(orders: Sequence[Array | None], trees: Sequence[Any]) -> Array:
 
 
 def _table(trees: Sequence[Any]) -> tuple[Array, list[Array]]:
-    """Values of leaves, and for each tree the rows where its leaves have theirs."""
+    """Values of leaves, and for each tree the table rows of its leaves."""
     size = sum(tree.value.size for tree in trees)
     values = map_in_threads(_of_leaves, trees, size)
     width = values[0].shape[1]
@@ -187,7 +187,7 @@ def _distinct(values: Array) -> tuple[Array, Array]:
 
 
 class Reordered:
-    """A tree with its nodes in another order: `order` says which one comes when."""
+    """A tree with its nodes in another order, given by `order`."""
 
     def __init__(self, tree: Any, order: Array):
         place = np.empty(len(order), dtype=np.int64)
@@ -224,8 +224,8 @@ def _dense_parts(X: Any) -> Iterator[tuple[slice, Array]]:
 # order. A node then needs the number of its threshold alone, and a row can be coded once for all
 # trees.
 
-# So many thresholds of a column can be told apart by 8 and by 16 bits: a code counts those below a
-# value, and one code is for missing values.
+# The number of thresholds of a column that 8 and 16 bits can distinguish: a code counts those below
+# a value, and one code is for missing values.
 ROOM = {8: 254, 16: 65_534}
 
 
@@ -261,7 +261,7 @@ class AskedColumns:
 
     @classmethod
     def of(cls, trees: Sequence[Any]) -> tuple[AskedColumns, list[Array]]:
-        """What trees ask about, and the questions of the inner nodes of each."""
+        """What trees split on, and the questions of the inner nodes of each."""
         inner = [np.flatnonzero(tree.children_left >= 0) for tree in trees]
         feature = _of_all(trees, inner, "feature").astype(np.int32)
         content = _of_all(trees, inner, "threshold").astype(np.float64)
@@ -274,7 +274,7 @@ class AskedColumns:
         code_bits = _code_bits(sizes)
         room = ROOM[code_bits]
         pieces = -(-sizes // room)
-        # Of every feature of X, the first column that asks about it.
+        # For every feature of X, the first column that splits on it.
         first = np.zeros(features.max(initial=0) + 1, dtype=np.uint32)
         first[features] = offsets(pieces)[:-1]
         column = first[feature] + rank // room
@@ -291,7 +291,7 @@ class AskedColumns:
         return asked, np.split(question, np.cumsum([len(at) for at in inner])[:-1])
 
     def read(self, question: Array) -> tuple[Array, Array, Array, Array]:
-        """Of questions: feature, content, whether missing values go left, whether it is a set."""
+        """For questions: feature, content, whether missing values go left, whether it is a set."""
         column = question >> (self.code_bits + 1)
         missing = question >> self.code_bits & 1
         code = (question & ((1 << self.code_bits) - 1)) - missing
@@ -352,12 +352,12 @@ def _ranked(feature: Array, content: Array, is_set: Array) -> tuple[Array, list[
 def _code_bits(sizes: Array) -> int:
     if sizes.max(initial=0) <= ROOM[8]:
         return 8
-    # What is left of 32 bits must do for the columns.
+    # The rest of the 32 bits must be enough for the columns.
     return 16 if np.sum(-(-sizes // ROOM[16])) < 1 << 15 else 8
 
 
 def _piece_sizes(sizes: Array, pieces: Array, room: int) -> Array:
-    """How many contents each piece of each column has: all are full but the last ones."""
+    """How many contents each piece of each column has: all are full except the last ones."""
     each = np.full(int(pieces.sum()), room, dtype=np.int64)
     each[np.cumsum(pieces) - 1] = sizes - (pieces - 1) * room
     return each

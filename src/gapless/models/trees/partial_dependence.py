@@ -1,14 +1,14 @@
 """Means of trees over rows when some columns are set to given values, without predicting any row.
 
-A row that gets other values in some columns reaches a leaf if the row itself passes the questions
-about all other columns on the way there, and the values those about the columns that are set. So
-the mean of a tree over rows is, at each point,
+A row with other values in some columns reaches a leaf if the row itself passes the splits on all
+other columns on the way there, and the values pass those on the columns that are set. So the mean
+of a tree over rows is, at each point,
 
     Σ_leaves value · (share of rows that pass) · (whether the point passes),
 
-the partial dependence of Friedman (2001, section 8.2) with the rows that are given in place of the
-training rows. It costs rows · nodes + points · leaves, where one prediction for each row at each
-point costs rows · points · depth.
+the partial dependence of Friedman (2001, section 8.2) with the given rows in place of the training
+rows. It costs rows · nodes + points · leaves, while one prediction for each row at each point costs
+rows · points · depth.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def mean_of_model(
     columns: Sequence[int],
     donors: Sequence[Any],
 ) -> Array | None:
-    """The same for rows as a model is given them; None if they are sparse.
+    """The same for a model's own input rows; None if they are sparse.
 
-    `read` makes of such rows those that trees take, and the rows of `donors` have, in the column
+    `read` turns such rows into those that trees take, and the rows of `donors` have, in the column
     that is set, the values it is set to.
     """
     F = read(X)
@@ -77,7 +77,7 @@ def mean_of_model(
 
 @dataclass(frozen=True)
 class _Level:
-    """Nodes of one depth, the rows that pass all questions on the way there, and the values."""
+    """Nodes of one depth, the rows that pass all splits on the way there, and the values."""
 
     nodes: Array
     rows: Array
@@ -155,7 +155,7 @@ def _goes_left(tree: Tree, nodes: Array, values: Array) -> Array:
         of_sets = values if len(values) == 1 else values[has_set]
         level = np.where(np.isnan(of_sets), -1, of_sets).astype(np.int64)
         word = start[has_set][:, None] + (level >> 5)
-        # A level beyond the words of its set goes right, as one that the set has not.
+        # A level beyond the words of its set goes right, as one that is not in the set.
         is_there = (level >= 0) & (word < end[has_set][:, None])
         bits = tree.category_bits[np.where(is_there, word, 0)] >> (level & 31).astype(np.uint32)
         left[has_set] = is_there & (bits & 1).astype(bool)

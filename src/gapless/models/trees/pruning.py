@@ -1,9 +1,9 @@
-"""Which subtree is best, for costs that add over the leaves; the answers are exact.
+"""The best subtree, exactly, for costs that add over the leaves.
 
 A tree is given by `parent`, the number of each node's parent and −1 for the root, so that trees of
-two and of more branches are pruned alike. To prune a node is to make it a leaf. Impurities with a
-price for each leaf (cost-complexity), errors on a validation set (reduced error) and upper bounds
-of error rates (pessimistic) are all sums over leaves, so one bottom-up pass minimises each of them.
+two and of more branches are pruned alike. Pruning a node makes it a leaf. Impurities with a price
+for each leaf (cost-complexity), errors on a validation set (reduced error) and upper bounds of
+error rates (pessimistic) are all sums over leaves, so one bottom-up pass minimises each of them.
 The price of a leaf may be chosen by cross-validation over the whole nested sequence of subtrees.
 
 References
@@ -31,10 +31,10 @@ from .tree import levels
 
 Array = np.ndarray
 
-# What rounding may hide, as a part of the cost of the root: costs so close count as equal, and the
-# smaller tree wins.
+# What rounding may hide, as a part of the cost of the root: costs this close count as equal, and
+# the smaller tree wins.
 ROUNDING = 1e-12
-# How many decisions a trace prints.
+# The number of decisions that a trace prints.
 SHOWN = 20
 
 
@@ -82,7 +82,7 @@ class PruneTrace:
         return f"<PruneTrace: {self.is_pruned.sum()} of {len(self)} splits pruned by {self.cost}>"
 
     def numbered(self, kept_as: Array) -> PruneTrace:
-        """The same with the number that each node of the grown tree has in the pruned one."""
+        """The same with each node's number in the pruned tree."""
         return replace(self, kept_as=kept_as[self.node])
 
 
@@ -118,9 +118,9 @@ def cheapest(parent: Array, cost: Array, name: str) -> PruneTrace:
 
 
 def first_improvements(parent: Array, cost: Array, name: str) -> PruneTrace:
-    """Decide top-down: a split stays where the cost falls at once, with its children as leaves.
+    """Decide top-down: a split stays if the cost falls at once, with its children as leaves.
 
-    This is pre-pruning by validation: what lies below a split that was refused is never looked at.
+    This is pre-pruning by validation: nothing below a rejected split is tried.
     """
     order = levels(parent)
     with_split = np.bincount(parent[1:], cost[1:], minlength=len(cost)) if len(cost) > 1 else cost
@@ -139,7 +139,7 @@ def first_improvements(parent: Array, cost: Array, name: str) -> PruneTrace:
 
 
 def without_splits(tree: Any, trace: PruneTrace) -> tuple[Any, PruneTrace]:
-    """The tree without the splits that a trace prunes, and the trace with its numbers of nodes."""
+    """The tree without the splits that a trace prunes, and the trace with its node numbers."""
     is_leaf = np.zeros(tree.node_count, dtype=bool)
     is_leaf[trace.node[trace.is_pruned]] = True
     tree, number = tree.pruned(is_leaf)
@@ -193,7 +193,7 @@ class NestedSequence:
 
 
 def weakest_links(parent: Array, cost: Array) -> NestedSequence:
-    """Prune again and again the split that saves the least per leaf (Breiman et al. 1984, 3.3).
+    """Repeatedly prune the split that saves the least per leaf (Breiman et al. 1984, 3.3).
 
     The α of node t is (R(t) − R(T_t))/(|T_t| − 1), with T_t what is below it now. Costs O(depth)
     for each split, since only the splits above a pruned one change.
@@ -224,16 +224,17 @@ def _branches(parent: Array, cost: Array) -> tuple[Array, Array]:
 
 
 def pessimistic_errors(errors: Any, total: Any, confidence: float = 0.25) -> Array:
-    """Errors that a leaf is charged with: its weight times an upper bound of its error rate.
+    """The pessimistic errors of a leaf: its weight times an upper bound on its error rate.
 
-    The bound is the p for which so few errors, or fewer, have the probability `confidence`
+    The bound is the p for which this few errors, or fewer, have the probability `confidence`
     (Quinlan 1993, section 4.2): the Clopper–Pearson limit, here for fractional weights too.
     """
     errors, total = (np.asarray(v, dtype=float) for v in (errors, total))
     right = np.maximum(total - errors, 0.0)
     with np.errstate(all="ignore"):
         rate = betaincinv(errors + 1.0, right, 1.0 - confidence)
-        # Weights beyond all counts: of very many rows the rate is known, of almost none it is not.
+        # Weights beyond all counts: for very many rows the rate is known, for almost none it is
+        # not.
         extreme = np.where(total > 1.0, errors / total, 1.0)
     rate = np.where(np.isfinite(rate), rate, extreme)
     return total * np.where(right > 0, rate, 1.0)
@@ -279,12 +280,12 @@ def node_costs(tree: Any, F: Any, y: Array, weights: Array, widths: list[int]) -
 
 
 def node_weights(tree: Any, F: Any, weights: Array) -> Array:
-    """The weight of the rows that come through each node."""
+    """The weight of the rows that pass each node."""
     return upwards(tree, np.bincount(tree.apply(F), weights, minlength=tree.node_count))
 
 
 def _wrong(tree: Any, leaf: Array, y: Array, w: Array, value: Array, width: int) -> Array:
-    # One column more, for classes that the tree does not know.
+    # One more column, for classes that the tree does not know.
     cells = leaf * (width + 1) + np.where(y < 0, width, y).astype(int)
     table = np.bincount(cells, w, minlength=tree.node_count * (width + 1))
     table = upwards(tree, table.reshape(tree.node_count, width + 1))
@@ -311,7 +312,7 @@ def _by_leaf(tree: Any, leaf: Array, values: Array) -> Array:
 
 
 def upwards(tree: Any, sums: Array) -> Array:
-    """Add what is in the leaves to all nodes above them, the deepest first."""
+    """Add the values of leaves to all nodes above them, the deepest first."""
     for nodes in reversed(levels(tree.parent)[1:]):
         np.add.at(sums, tree.parent[nodes], sums[nodes])
     return sums
@@ -323,7 +324,7 @@ def sequence_of(tree: Any) -> NestedSequence:
 
 
 def risk_of(tree: Any) -> Array:
-    """The impurity of each node times the part of the weight that it has."""
+    """The impurity of each node times its part of the weight."""
     weight = tree.weighted_n_node_samples
     return tree.impurity * weight / weight[0]
 
@@ -377,7 +378,7 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
 
 
 def _candidates(alphas: Array) -> Array:
-    """Geometric means of neighbours, and one price at which the root alone is left."""
+    """Geometric means of neighbours, and one price at which only the root is left."""
     alphas = np.unique(np.maximum(alphas, 0.0))
     return np.append(np.sqrt(alphas[:-1] * alphas[1:]), 2 * alphas[-1])
 

@@ -1,8 +1,7 @@
-"""How trees are grown again: without some rows, and with less or more freedom.
+"""How trees are regrown: without some rows, and with less or more freedom.
 
-The first says what a tree predicts for rows that it has not seen, the second what its verdict
-compares it with. Forests, boosting and bagging ask for the same changes of the trees that they are
-made of.
+The first predicts rows that a tree has not seen, the second is what its verdict compares it with.
+Forests, boosting and bagging request the same changes of their trees.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from .growing import row_count
 Array = np.ndarray
 # Leaves grow by this factor with each step; none is larger than this part of the rows.
 LARGER, LARGEST_PART = 3, 0.25
-# The numbers of levels that were seen in each column of categories.
+# The levels seen in each column of categories.
 Levels = dict[int, Array]
 
 
@@ -74,10 +73,10 @@ class TreeFit(OnlyRefittable):
 
     @cached_property
     def units(self) -> Array:
-        """What is left out at a time: all rows of the same x.
+        """The units to leave out: all rows of the same x.
 
-        A tree tells the rows of one x from all others if it is deep enough. Without those of one
-        class it would say the other, and be blamed for it.
+        A deep enough tree separates the rows of one x from all others. Without those of one class
+        it would predict the other, and be blamed for it.
         """
         return self.data.units(np.flatnonzero(self.is_counted))
 
@@ -97,7 +96,7 @@ class TreeFit(OnlyRefittable):
         return self._predictor(grown.tree, seen)
 
     def _predictor(self, tree: Any, seen: Levels | None = None):
-        """What a tree says of rows; levels that it has not `seen` are as good as missing."""
+        """A tree's predictions for rows; levels that it has not `seen` count as missing."""
         return lambda design: self.estimator._leaf_values(tree, _without_unseen(design.X, seen))
 
     def simpler(self):
@@ -110,18 +109,18 @@ class TreeFit(OnlyRefittable):
         ]
 
     def richer(self):
-        """Fewer limits of growing."""
+        """Weaker growth limits."""
         parameters, price = self.estimator.get_params(deep=False), self.estimator._price()
         return [self._dial(fewer_limits(parameters, float(self.weights.sum()), price))]
 
     def _dial(self, changes: ChangeDial) -> Dial:
-        """Trees with other parameters; a price that was chosen stays."""
+        """Trees with other parameters; a chosen price stays."""
         price = {"ccp_alpha": self.estimator._price()} if self.estimator._price() > 0 else {}
         return changing(changes, lambda new: _Regrown(self.estimator._at(**price | new), self.data))
 
 
 class _Regrown(TreeFit):
-    """A tree with another parameter, which has not been grown yet."""
+    """A tree with another parameter, not grown yet."""
 
     @cached_property
     def model(self):
@@ -130,13 +129,13 @@ class _Regrown(TreeFit):
 
 
 def _levels_in(data: Any, rows: Array) -> Levels:
-    """The levels of each column of categories that some rows have."""
+    """The levels of each column of categories that occur in some rows."""
     columns = np.flatnonzero(data.columns.is_category).tolist()
     return {j: np.unique(data.F[rows, j]) for j in columns}
 
 
 def _without_unseen(F: Any, seen: Levels | None) -> Any:
-    """Rows with NaN in place of the levels that are not among those `seen`."""
+    """Rows with NaN in place of levels that are not among those `seen`."""
     if not seen:
         return F
     F = F.copy()
@@ -166,7 +165,7 @@ def lower(depth: int) -> ChangeDial:
 
 
 def fewer_limits(parameters: Changes, rows: float, price: float = 0.0) -> ChangeDial:
-    """All limits of growing farther out: twice the depth, a third of the leaves, …"""
+    """All growth limits weakened: twice the depth, a third of the leaves, …"""
 
     def turned(step: int) -> Changes | None:
         changes: Changes = {}

@@ -1,7 +1,7 @@
-"""A grown tree as arrays: its nodes, what it predicts, and what is left when it is pruned.
+"""A grown tree as arrays: its nodes, its predictions, and the result of pruning it.
 
-The names and meanings of scikit-learn's `tree_`, so that what reads one reads the other. Made by
-`growing`; predictions go through `packed`.
+The names and meanings are those of scikit-learn's `tree_`, so that what reads one reads the other.
+Made by `growing`; predictions go through `packed`.
 """
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ class Tree:
 
     @cached_property
     def depths(self) -> Array:
-        """The number of questions on the way to each node."""
+        """The number of splits on the way to each node."""
         return depths_of(self.parent)
 
     @property
     def max_depth(self) -> int:
-        """The largest number of questions that a row is asked."""
+        """The largest number of splits on the way to a leaf."""
         return int(self.depths.max())
 
     # ---- rows ------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class Tree:
     # ---- columns ---------------------------------------------------------------------------------
 
     def compute_feature_importances(self, normalize: bool = True) -> Array:
-        """By how much the questions about each column lower the impurity, as a share of all."""
+        """How much the splits on each column lower the impurity, as a share of all."""
         weight = self.weighted_n_node_samples * self.impurity
         inner = np.flatnonzero(self.children_left != self.TREE_LEAF)
         left, right = self.children_left[inner], self.children_right[inner]
@@ -160,7 +160,7 @@ class Tree:
         return importances / total if normalize and total > 0 else importances
 
     def categories_left(self, node: int) -> Array:
-        """The levels that go left at a node that asks about categories."""
+        """The levels that go left at a node that splits on categories."""
         words = self.category_bits[self.category_start[node] : self.category_start[node + 1]]
         return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
 
@@ -195,7 +195,7 @@ class Tree:
 
 
 def depths_of(parent: Array) -> Array:
-    """The number of questions on the way to each node."""
+    """The number of splits on the way to each node."""
     depth, up = (parent >= 0).astype(np.int64), np.maximum(parent, 0)
     # Each round doubles how far up a node has looked.
     while up.any():
@@ -210,7 +210,7 @@ def levels(parent: Array) -> list[Array]:
 
 
 def kept_below(parent: Array, is_leaf: Array) -> tuple[Array, Array]:
-    """The nodes that stay where some are made leaves, and the new number of each, −1 for none."""
+    """The nodes that stay if some are made leaves, and the new number of each, −1 for none."""
     is_gone = np.zeros(len(parent), dtype=bool)
     for nodes in levels(parent)[1:]:
         above = parent[nodes]

@@ -48,7 +48,7 @@ Array = np.ndarray
 
 PRE, REDUCED, PESSIMISTIC = "pre_pruning", "reduced_error", "pessimistic"
 ON_VALIDATION = (PRE, REDUCED)
-# What the costs of pruning are called.
+# The names of the costs of pruning.
 ERRORS = {
     PRE: "error on validation rows",
     REDUCED: "error on validation rows",
@@ -58,7 +58,7 @@ GIVEN, DRAWN = "given", "drawn"
 
 
 class TreeModel(Remembering, CallbackSupport, BaseEstimator):
-    """Base of the single trees, which may be pruned by errors; `prune` says how."""
+    """Base class of the single trees, which may be pruned by errors, as `prune` says."""
 
     _guide = "trees"
 
@@ -92,19 +92,19 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         raise NotImplementedError
 
     def _leaf_values(self, tree: Any, F: Any) -> Array:
-        """What a tree says of rows, (n, ΣK): shares of the classes, or numbers, of all outputs."""
+        """A tree's predictions for rows, (n, ΣK): class shares, or numbers, of all outputs."""
         raise NotImplementedError
 
     def _certify(self, data: TreeData, tree: Any) -> Certificate:
-        """That the tree is the best of its subtrees, from the data."""
+        """Certify from the data that the tree is the best of its subtrees."""
         raise NotImplementedError
 
     def _price(self) -> float:
-        """The price of a leaf, where it has one."""
+        """The price of a leaf, if it has one."""
         return 0.0
 
     def _errors(self, tree: Any, rows: Rows) -> Array:
-        """What each node costs as a leaf, by the errors of some rows, as parts of all of them."""
+        """The cost of each node as a leaf, by the errors of some rows, as parts of all of them."""
         raise NotImplementedError
 
     def _outline(self) -> Outline:
@@ -138,7 +138,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
             )
 
     def _kept_of(self, data: TreeData) -> dict[str, Any]:
-        """What the model keeps of the data whatever the tree."""
+        """What the model keeps of the data, whatever the tree."""
         kept = {
             "n_features_in_": data.F.shape[1],
             "n_outputs_": data.outputs.y.shape[1],
@@ -151,7 +151,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
     # ---- validation rows -------------------------------------------------------------------------
 
     def _with_validation(self, data: TreeData, X_val: Any, y_val: Any, weights: Any) -> TreeData:
-        """The data with rows that were given to judge splits by, if there are any."""
+        """The data with the rows given to judge splits by, if any."""
         if X_val is None:
             return data
         if self.prune not in ON_VALIDATION:
@@ -181,7 +181,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         return Rows(F, y, found.sample_weight)
 
     def _parts(self, data: TreeData, rows: Array) -> tuple[Array, Rows | None]:
-        """The rows to grow on, and those to judge splits by, where pruning needs them."""
+        """The rows to grow on, and those to judge splits by, if pruning needs them."""
         if self.prune not in ON_VALIDATION:
             return rows, None
         if data.validation is not None:
@@ -212,7 +212,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
     # ---- predicting ------------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> Array:
-        """What the leaves say of rows as the caller gives them, (n, ΣK)."""
+        """The leaf values of the caller's rows, (n, ΣK)."""
         check_is_fitted(self)
         return self._leaf_values(self.tree_, self._read_rows(X))
 
@@ -313,7 +313,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         return self.outline().path_in_words(leaf, self._values_of(row))
 
     def _values_of(self, row: Any) -> dict[str, Any]:
-        """The values of one row by the names of its columns, categories by theirs."""
+        """The values of one row by the names of its columns, categories by name."""
         F = read_new(self, self.columns_, row)
         values = np.asarray(F.toarray() if sp.issparse(F) else F)[0]
         shown: dict[str, Any] = {}
@@ -323,24 +323,24 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         return shown
 
     def _features(self) -> Features:
-        """What the columns are called."""
+        """Descriptions of the columns."""
         return Features(self._names(), self.columns_.levels, self.columns_.has_missing)
 
     def _names(self) -> list[str]:
-        """Names of the features, x0, x1, … where X had none."""
+        """Names of the features, x0, x1, … if X had none."""
         names = getattr(self, "feature_names_in_", None)
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate, computed again from the data of the fit, or from given rows."""
+        """The certificate, recomputed from the data of the fit, or from given rows."""
         if self._has_given_rows:
             return self._certify_errors(self.tree_, self._read_validation(X, y, sample_weight))
         return self._certify(self._reread(X, y, sample_weight), self.tree_)
 
     def _certify_errors(self, tree: Any, rows: Rows) -> Certificate:
-        """The certificate of a tree that was pruned by errors of these rows."""
+        """The certificate of a tree pruned by errors on these rows."""
         risk, parent = self._errors(tree, rows), tree.parent
         is_leaf = ~np.isin(np.arange(len(parent)), parent)
         found = Judgement(risk, float(risk[is_leaf].sum()))
@@ -388,7 +388,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
 
 
 def _honest(found: Certificate, grown: Grown) -> Certificate:
-    """The certificate, which says so where the tree is not what was asked for."""
+    """The certificate, which mentions it if the tree is not what was requested."""
     if not grown.stopped:
         return found
     return replace(
@@ -408,7 +408,7 @@ def _positions(new: Array, known: Array, at: Array) -> Array:
 
 
 class TreeClassifierMixin:
-    """Classes, probabilities and sets of classes from what the leaves say."""
+    """Classes, probabilities and sets of classes from leaf values."""
 
     classes_: Any
     n_outputs_: int
@@ -463,7 +463,7 @@ class TreeClassifierMixin:
 
 
 class TreeRegressorMixin:
-    """Numbers and intervals from what the leaves say."""
+    """Numbers and intervals from leaf values."""
 
     n_outputs_: int
     _scores: Callable[[Any], Array]
