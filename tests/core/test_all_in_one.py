@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless.losses import CrammerSinger, WestonWatkins
 from gapless.models.svm.class_descent import ClassProblem
 
@@ -90,14 +90,14 @@ def test_shapes_are_checked():
         np.zeros(K),
     ]
     numbers = (1.0, 0.1, 1e-3, 1e-3, 1, np.inf)
-    _core.class_descent(*arrays, *numbers)
+    core.class_descent(*arrays, *numbers)
     for k in range(6):
         wrong = arrays.copy()
         wrong[k] = np.zeros((n, K + 1))
         with pytest.raises(ValueError, match="must be"):
-            _core.class_descent(*wrong, *numbers)
+            core.class_descent(*wrong, *numbers)
     with pytest.raises(ValueError, match="rho must be positive"):
-        _core.class_descent(*arrays, 1.0, 0.0, *numbers[2:])
+        core.class_descent(*arrays, 1.0, 0.0, *numbers[2:])
 
 
 def test_no_rows_are_no_work():
@@ -107,4 +107,4 @@ def test_no_rows_are_no_work():
         np.zeros((3, 0)),
         np.zeros(3),
     ]
-    assert _core.class_descent(*nothing, 1.0, 0.1, 1e-3, 1e-3, 9, np.inf)[2] == 0
+    assert core.class_descent(*nothing, 1.0, 0.1, 1e-3, 1e-3, 9, np.inf)[2] == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.interrupt import TimeLimit
 
@@ -34,7 +34,7 @@ def make_task(
 
 def descend(X, tasks, threads=1, deadline=np.inf):
     rows = Design(X).rows_view()
-    return _core.box_descent(rows, X.shape[1], tasks, threads, deadline)
+    return core.box_descent(rows, X.shape[1], tasks, threads, deadline)
 
 
 def copy(task):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 
 SHAPES = [(1, 1, 1), (5, 3, 2), (67, 65, 3), (1030, 7, 4), (0, 3, 2)]
 NO_LIMIT = float("inf")
@@ -18,19 +18,19 @@ def make_data(rng, n, d, classes, dtype, order):
 def sums(X, y, weights, classes, threads=1, missing=False):
     out = np.empty((classes, X.shape[1]))
     counts = np.empty_like(out) if missing else None
-    _core.class_sums(X, y, weights, out, counts, threads, NO_LIMIT)
+    core.class_sums(X, y, weights, out, counts, threads, NO_LIMIT)
     return out, counts
 
 
 def squares(X, y, weights, means, threads=1):
     found, rests = np.empty_like(means), np.empty_like(means)
-    _core.class_squares(X, y, weights, means, found, rests, threads, NO_LIMIT)
+    core.class_squares(X, y, weights, means, found, rests, threads, NO_LIMIT)
     return found, rests
 
 
 def distances(X, means, precisions, offsets=None, threads=1):
     out = np.empty((len(X), len(means)))
-    _core.class_distances(X, means, precisions, offsets, out, threads, NO_LIMIT)
+    core.class_distances(X, means, precisions, offsets, out, threads, NO_LIMIT)
     return out
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.threads import single_blas
 from gapless.losses import Logistic, Softmax
@@ -99,7 +99,7 @@ def test_a_matrix_without_a_factor_is_said_to_have_none():
     x = np.linspace(-1, 1, 20)[:, None]
     X = np.ascontiguousarray(np.hstack([x, x]))
     y = (np.arange(20) % 3 == 0).astype(np.int64)
-    newton = _core.ClassNewton(X, y, np.ones(20), np.full(2, 1e-14), 1, True, 1.0, True, False)
+    newton = core.ClassNewton(X, y, np.ones(20), np.full(2, 1e-14), 1, True, 1.0, True, False)
     arrays = np.zeros((2, 1)), np.zeros(1), np.empty((20, 1)), np.empty((20, 1)), np.empty((2, 1))
     with single_blas():
         primal = newton.begin(*arrays, math.inf)
@@ -118,4 +118,4 @@ def test_wrong_arrays_are_refused(change, said):
     given = {"y": np.zeros(6, dtype=np.int64), "weights": np.ones(6), "l2": np.ones(2)} | change
     given["y"] = given["y"].astype(np.int64)
     with pytest.raises(ValueError, match=said):
-        _core.ClassNewton(np.ones((6, 2)), *given.values(), 3, True, 1.0, False, False)
+        core.ClassNewton(np.ones((6, 2)), *given.values(), 3, True, 1.0, False, False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.threads import threads
 
@@ -74,12 +74,12 @@ def test_wrong_shapes_are_refused():
     X, y, labels = np.ones((3, 2)), np.ones((3, 1)), np.empty(3, dtype=np.int64)
     limits = (1, np.inf)
     with pytest.raises(ValueError, match="labels must have one entry per row of y"):
-        _core.equal_rows(X, 2, y, labels[:2].copy(), *limits)
+        core.equal_rows(X, 2, y, labels[:2].copy(), *limits)
     with pytest.raises(ValueError, match="X must have a row per row of y and the given features"):
-        _core.equal_rows(X, 3, y, labels, *limits)
+        core.equal_rows(X, 3, y, labels, *limits)
     start, index = np.zeros(3, np.int64), np.zeros(0, np.int32)
     with pytest.raises(ValueError, match="X must have a row per row of y"):
-        _core.equal_rows((start, index, np.zeros(0)), 2, y, labels, *limits)
+        core.equal_rows((start, index, np.zeros(0)), 2, y, labels, *limits)
 
 
 def test_labels_of_x_alone(rng):

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.threads import single_blas
 
 
 def grown(X, y, parts=1, may_rise=None, may_fall=None):
     """The columns of X joining in some parts."""
-    lasso, d = _core.GramLasso(), X.shape[1]
+    lasso, d = core.GramLasso(), X.shape[1]
     may_rise = np.ones(d, dtype=bool) if may_rise is None else may_rise
     may_fall = np.ones(d, dtype=bool) if may_fall is None else may_fall
     for part in np.array_split(np.arange(d), parts):
@@ -107,7 +107,7 @@ def test_too_few_changes_are_said(rng):
 
 
 def test_wrong_shapes_are_refused(rng):
-    lasso = _core.GramLasso()
+    lasso = core.GramLasso()
     with pytest.raises(ValueError, match="products"):
         lasso.grow(np.eye(3), np.zeros(2), np.ones(2, bool), np.ones(2, bool))
     with pytest.raises(ValueError, match="one entry per feature"):

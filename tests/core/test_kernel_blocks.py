@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.interrupt import TimeLimit
 from gapless._ground.threads import single_blas
 
-Measure, Curve = _core.Measure, _core.Curve
+Measure, Curve = core.Measure, core.Curve
 EPS = np.finfo(float).eps
 
 MEASURES = {
@@ -59,7 +59,7 @@ every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 def form_of(form):
-    return _core.KernelForm(*form, degree=5)
+    return core.KernelForm(*form, degree=5)
 
 
 def sample(rng, rows, columns, dtype):
@@ -70,7 +70,7 @@ def sample(rng, rows, columns, dtype):
 
 def call(function, form, *args, threads=2, deadline=np.inf):
     with single_blas():
-        getattr(_core, function)(form_of(form), *args, threads, deadline)
+        getattr(core, function)(form_of(form), *args, threads, deadline)
 
 
 def block(form, a, b, threads=2):
@@ -205,16 +205,16 @@ def test_exponential_is_right_to_two_units_and_ends_in_zero(rng, dtype, lowest):
 def test_powers_of_any_degree(rng, degree):
     values = rng.uniform(-2, 2, size=(3, 517))
     right = values.astype(np.longdouble) ** degree
-    form = _core.KernelForm(Measure.product, Curve.power, degree=degree)
-    _core.kernel_of_products(form, np.zeros(3), np.zeros(517), values, 1, np.inf)
+    form = core.KernelForm(Measure.product, Curve.power, degree=degree)
+    core.kernel_of_products(form, np.zeros(3), np.zeros(517), values, 1, np.inf)
     assert np.all(np.abs(values - right) <= 2 * degree * EPS * np.abs(right))
 
 
 def test_hyperbolic_tangent_is_odd_and_bounded():
     t = np.concatenate([np.linspace(0, 400, 8001), [1e-300, 1e-9]])
     values = np.stack([t, -t])
-    form = _core.KernelForm(Measure.product, Curve.tanh)
-    _core.kernel_of_products(form, np.zeros(2), np.zeros(len(t)), values, 1, np.inf)
+    form = core.KernelForm(Measure.product, Curve.tanh)
+    core.kernel_of_products(form, np.zeros(2), np.zeros(len(t)), values, 1, np.inf)
     np.testing.assert_allclose(values[0], np.tanh(t), rtol=0, atol=2 * EPS)
     np.testing.assert_array_equal(values[1], -values[0])
 

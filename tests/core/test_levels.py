@@ -9,11 +9,11 @@ import textwrap
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 
 LEVELS = ["v1", "v2", "v3", "v4"]
-X86 = pytest.mark.skipif(_core.processor.level == "base", reason="the levels are those of x86-64")
-AVAILABLE = LEVELS[: LEVELS.index(_core.processor.level) + 1] if X86.args[0] is False else []
+X86 = pytest.mark.skipif(core.processor.level == "base", reason="the levels are those of x86-64")
+AVAILABLE = LEVELS[: LEVELS.index(core.processor.level) + 1] if X86.args[0] is False else []
 
 
 def run(code, level, *arguments):
@@ -31,7 +31,7 @@ def run(code, level, *arguments):
 @X86
 @pytest.mark.parametrize("level", AVAILABLE)
 def test_each_level_that_the_processor_has_can_be_chosen(level):
-    code = "from gapless._ground import core as _core; import sys; print(_core.level, *sys.modules)"
+    code = "from gapless._ground import core; import sys; print(core.level, *sys.modules)"
     used, *modules = run(code, level).split()
     assert used == level
     loaded = {
@@ -53,28 +53,28 @@ def test_an_unknown_level_is_an_error_that_names_the_possible_ones(wanted):
 
 @pytest.mark.parametrize("has, wanted", [("v3", "v4"), ("v1", "v2"), ("base", "v1")])
 def test_a_level_that_the_processor_does_not_have_is_an_error(has, wanted, monkeypatch):
-    monkeypatch.setattr(_core.processor, "level", has)
+    monkeypatch.setattr(core.processor, "level", has)
     monkeypatch.setenv("GAPLESS_ISA", wanted)
     with pytest.raises(ImportError, match=f"GAPLESS_ISA={wanted} cannot be used"):
-        _core._chosen_level()
+        core._chosen_level()
 
 
 @pytest.mark.parametrize("has", [*LEVELS, "base"])
 @pytest.mark.parametrize("unset", [None, ""])
 def test_the_best_level_is_used_unless_a_lower_one_is_wanted(has, unset, monkeypatch):
-    monkeypatch.setattr(_core.processor, "level", has)
+    monkeypatch.setattr(core.processor, "level", has)
     if unset is None:
         monkeypatch.delenv("GAPLESS_ISA", raising=False)
     else:
         monkeypatch.setenv("GAPLESS_ISA", unset)
-    assert _core._chosen_level() == has
+    assert core._chosen_level() == has
 
 
 def test_what_is_pickled_does_not_name_a_level():
-    metric = _core.Metric.euclidean
+    metric = core.Metric.euclidean
     assert b"gapless._ground.core\x94" in pickle.dumps(metric, protocol=4)
     assert pickle.loads(pickle.dumps(metric)) is metric
-    assert _core.KernelForm.__module__ == "gapless._ground.core"
+    assert core.KernelForm.__module__ == "gapless._ground.core"
 
 
 @X86
@@ -95,10 +95,10 @@ def test_levels_agree_up_to_rounding(level, tmp_path):
         np.savez(sys.argv[1], svm=svm.decision_function(X), gap=svm.certificate_.gap,
                  coef=logistic.coef_, forest=forest.predict_proba(X))
     """
-    results = {wanted: tmp_path / f"{wanted}.npz" for wanted in (level, _core.processor.level)}
+    results = {wanted: tmp_path / f"{wanted}.npz" for wanted in (level, core.processor.level)}
     for wanted, path in results.items():
         assert run(code, wanted, path) == ""
-    with np.load(results[level]) as one, np.load(results[_core.processor.level]) as own:
+    with np.load(results[level]) as one, np.load(results[core.processor.level]) as own:
         # P grows by half the squared distance from its minimiser, and |f(x)| ≤ ‖f‖ as k(x, x) = 1;
         # as much again for the bias, which free support vectors fix.
         distance = np.sqrt(2 * max(one["gap"], 0.0)) + np.sqrt(2 * max(own["gap"], 0.0))

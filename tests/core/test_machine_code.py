@@ -14,12 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 
 FILES = {
-    path.name.split(".")[0]: path
-    for folder in _core.__path__
-    for path in Path(folder).glob("v*.so")
+    path.name.split(".")[0]: path for folder in core.__path__ for path in Path(folder).glob("v*.so")
 }
 WIDEST = {"v1": "xmm", "v3": "ymm", "v4": "zmm"}
 pytestmark = [

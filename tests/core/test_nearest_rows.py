@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.interrupt import TimeLimit
 from gapless._ground.threads import single_blas
 
@@ -12,7 +12,7 @@ NOW = 2, np.inf
 
 
 def distance_of(metric):
-    return _core.Distance(getattr(_core.Metric, metric), METRICS.get(metric, 2.0))
+    return core.Distance(getattr(core.Metric, metric), METRICS.get(metric, 2.0))
 
 
 def by_hand(metric, X, Q, k):
@@ -36,7 +36,7 @@ def ask(search, Q, k, own=None, labels=None):
 
 
 def scan(metric, X):
-    return lambda Q, *rest: _core.scan_nearest(distance_of(metric), X, Q, *rest)
+    return lambda Q, *rest: core.scan_nearest(distance_of(metric), X, Q, *rest)
 
 
 def lists_of(found, count):
@@ -59,7 +59,7 @@ def test_tree_finds_what_a_scan_finds(metric, is_grid, dtype):
     rng = np.random.default_rng(0)
     for n, d in ((1, 1), (32, 2), (33, 3), (520, 2), (700, 9), (1500, 16)):
         X, Q = (make_rows(size, d, dtype, is_grid, rng) for size in (n, 40))
-        tree = _core.kd_tree(X, distance_of(metric), *NOW)
+        tree = core.kd_tree(X, distance_of(metric), *NOW)
         for k in (1, min(n, 7), n):
             found = ask(tree.nearest, Q, k)
             expected = ask(scan(metric, X), Q, k)
@@ -97,7 +97,7 @@ def test_projections_find_what_a_scan_finds(dtype):
         X, Q = clouds(n, d, dtype, rng), clouds(50, d, dtype, rng)
         Q[:20] = X[: min(n, 20)][np.arange(20) % n]  # distances of 0
         for basis, defect in frames(X, rng):
-            rows = _core.projected_rows(X, X.mean(axis=0, dtype=float), basis, defect, *NOW)
+            rows = core.projected_rows(X, X.mean(axis=0, dtype=float), basis, defect, *NOW)
             for k in (1, min(n, 6)):
                 found, expected = ask(rows.nearest, Q, k), ask(scan("euclidean", X), Q, k)
                 np.testing.assert_array_equal(found[1], expected[1])
@@ -108,7 +108,7 @@ def test_equal_distances_across_tiles_keep_the_order_of_rows():
     """Rows and queries are searched in another order than theirs, and queries in several lots."""
     rng = np.random.default_rng(8)
     X, Q = make_rows(3000, 3, np.float32, True, rng), make_rows(17_000, 3, np.float32, True, rng)
-    rows = _core.projected_rows(X, X.mean(axis=0, dtype=float), None, 0.0, *NOW)
+    rows = core.projected_rows(X, X.mean(axis=0, dtype=float), None, 0.0, *NOW)
     found, expected = ask(rows.nearest, Q, 5), ask(scan("euclidean", X), Q, 5)
     np.testing.assert_array_equal(found[1], expected[1])
     np.testing.assert_array_equal(found[0], expected[0])
@@ -134,7 +134,7 @@ def test_candidates_that_wait_are_found(dtype):
     for basis in (np.linalg.svd(X - mean, full_matrices=False)[2][:80], rng.normal(size=(80, d))):
         basis = np.ascontiguousarray(np.linalg.qr(basis.T)[0].T.astype(float))
         defect = float(np.linalg.norm(basis @ basis.T - np.eye(80))) + 1e-12
-        rows = _core.projected_rows(X, mean, basis, defect, *NOW)
+        rows = core.projected_rows(X, mean, basis, defect, *NOW)
         for k, hidden in ((1, ()), (7, (own, labels)), (400, ())):
             found = ask(rows.nearest, Q, k, *hidden)
             expected = ask(scan("euclidean", X), Q, k, *hidden)
@@ -142,7 +142,7 @@ def test_candidates_that_wait_are_found(dtype):
             np.testing.assert_array_equal(found[0], expected[0])
         radius = expected[0][:, 99].copy()
         near = lists_of(rows.within(Q, radius, None, None, *NOW), len(Q))
-        scanned = _core.scan_within(distance_of("euclidean"), X, Q, radius, None, None, *NOW)
+        scanned = core.scan_within(distance_of("euclidean"), X, Q, radius, None, None, *NOW)
         for one, other in zip(near, lists_of(scanned, len(Q))):
             np.testing.assert_array_equal(one, other)
 
@@ -167,7 +167,7 @@ def test_products_with_all_columns_find_what_a_scan_finds(k, dtype):
     rng = np.random.default_rng(9)
     for X, Q in many_shapes(rng):
         X, Q = np.ascontiguousarray(X, dtype=dtype), np.ascontiguousarray(Q, dtype=dtype)
-        rows = _core.projected_rows(X, X.mean(axis=0, dtype=float), None, 0.0, *NOW)
+        rows = core.projected_rows(X, X.mean(axis=0, dtype=float), None, 0.0, *NOW)
         own, labels = np.arange(len(Q)) % 3, np.arange(len(X)) % 3
         for hidden in ((), (own, labels)):
             found = ask(rows.nearest, Q, k, *hidden)
@@ -181,7 +181,7 @@ def test_products_with_all_columns_leave_little_more_than_the_neighbours(k):
     """They give distances up to rounding, so that hardly another row is measured in full."""
     rng = np.random.default_rng(10)
     X, Q = rng.normal(size=(5000, 20)), rng.normal(size=(50, 20))
-    rows = _core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
+    rows = core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
     found = np.empty((50, k)), np.empty((50, k), dtype=np.int64)
     with single_blas():
         measured = rows.nearest(Q, None, None, *found, *NOW)
@@ -191,7 +191,7 @@ def test_products_with_all_columns_leave_little_more_than_the_neighbours(k):
 def test_neighbours_do_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(11)
     X, Q = rng.normal(size=(2500, 30)), rng.normal(size=(300, 30))
-    rows = _core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
+    rows = core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
     answers = []
     for threads in (1, 2, 5):
         found = np.empty((300, 20)), np.empty((300, 20), dtype=np.int64)
@@ -208,8 +208,8 @@ def test_numbers_of_any_size(scale):
     X = clouds(300, 12, float, rng, scale)
     X[7] *= 1e15  # an outlier
     Q = np.vstack([clouds(20, 12, float, rng, scale), 1e15 * X[:2], np.zeros((1, 12))])
-    tree = _core.kd_tree(X, distance_of("euclidean"), *NOW)
-    rows = _core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
+    tree = core.kd_tree(X, distance_of("euclidean"), *NOW)
+    rows = core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
     expected = ask(scan("euclidean", X), Q, 4)
     for search in (tree, rows):
         found = ask(search.nearest, Q, 4)
@@ -220,7 +220,7 @@ def test_numbers_of_any_size(scale):
 def test_rows_far_from_the_origin_keep_their_digits():
     rng = np.random.default_rng(3)
     X = 1e8 + 1e-3 * rng.normal(size=(500, 6))
-    found = ask(_core.kd_tree(X, distance_of("euclidean"), *NOW).nearest, X[:30], 5)
+    found = ask(core.kd_tree(X, distance_of("euclidean"), *NOW).nearest, X[:30], 5)
     expected = by_hand("euclidean", X, X[:30], 5)
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -230,9 +230,9 @@ def test_within_a_radius(metric):
     rng = np.random.default_rng(4)
     X, Q = (make_rows(size, 3, float, True, rng) for size in (400, 30))
     radius = rng.choice([0.0, 1.0, 2.0], size=30)
-    tree = _core.kd_tree(X, distance_of(metric), *NOW)
+    tree = core.kd_tree(X, distance_of(metric), *NOW)
     counts, distances, rows = lists_of(tree.within(Q, radius, None, None, *NOW), 30)
-    scanned = _core.scan_within(distance_of(metric), X, Q, radius, None, None, *NOW)
+    scanned = core.scan_within(distance_of(metric), X, Q, radius, None, None, *NOW)
     for one, other in zip((counts, distances, rows), lists_of(scanned, 30)):
         np.testing.assert_array_equal(one, other)
     every = by_hand(metric, X, Q, 400)[0]
@@ -243,7 +243,7 @@ def test_within_a_radius(metric):
 @pytest.mark.parametrize("metric", METRICS)
 def test_rows_at_the_radius_itself_are_within(metric, scale):
     X = scale * np.random.default_rng(0).normal(size=(40, 1))
-    tree = _core.kd_tree(X, distance_of(metric), *NOW)
+    tree = core.kd_tree(X, distance_of(metric), *NOW)
     distances, rows = ask(tree.nearest, X, 20)
     found = tree.within(X, np.ascontiguousarray(distances[:, -1]), None, None, *NOW)
     counts, _, within = lists_of(found, len(X))
@@ -255,7 +255,7 @@ def test_a_cluster_whose_squares_underflow_in_float():
     rng = np.random.default_rng(0)
     X = 1e-22 * rng.normal(size=(400, 15))
     X[0], X[1] = 1.0, -1.0
-    tree = _core.kd_tree(X, distance_of("euclidean"), *NOW)
+    tree = core.kd_tree(X, distance_of("euclidean"), *NOW)
     for one, other in zip(ask(tree.nearest, X, 5), ask(scan("euclidean", X), X, 5)):
         np.testing.assert_array_equal(one, other)
 
@@ -267,8 +267,8 @@ def test_rows_of_the_own_label_are_hidden():
     mean = X.mean(axis=0)
     searches = (
         scan("euclidean", X),
-        _core.projected_rows(X, mean, None, 0.0, *NOW).nearest,
-        _core.kd_tree(np.ascontiguousarray(X[:, :4]), distance_of("euclidean"), *NOW).nearest,
+        core.projected_rows(X, mean, None, 0.0, *NOW).nearest,
+        core.kd_tree(np.ascontiguousarray(X[:, :4]), distance_of("euclidean"), *NOW).nearest,
     )
     for search, Q in zip(searches, (X, X, np.ascontiguousarray(X[:, :4]))):
         rows = ask(search, Q, 5, labels, labels)[1]
@@ -297,7 +297,7 @@ def test_a_deadline_ends_the_search():
     X = np.random.default_rng(0).normal(size=(3000, 40))
     found = np.empty((3000, 5)), np.empty((3000, 5), dtype=np.int64)
     with pytest.raises(TimeLimit):
-        _core.scan_nearest(distance_of("euclidean"), X, X, None, None, *found, 1, 0.0)
+        core.scan_nearest(distance_of("euclidean"), X, X, None, None, *found, 1, 0.0)
 
 
 def test_shapes_are_checked():
@@ -307,4 +307,4 @@ def test_shapes_are_checked():
     with pytest.raises(ValueError, match="both or for none"):
         ask(scan("euclidean", X), X, 1, np.arange(4))
     with pytest.raises(ValueError, match="Minkowski"):
-        _core.kd_tree(X, distance_of("hamming"), *NOW)
+        core.kd_tree(X, distance_of("hamming"), *NOW)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.interrupt import TimeLimit
 
 
@@ -30,7 +30,7 @@ def copy(task):
 
 
 def descend(K, tasks, *, slot=None, threads=1, deadline=np.inf):
-    return _core.sum_descent(K, slot, tasks, threads, deadline)
+    return core.sum_descent(K, slot, tasks, threads, deadline)
 
 
 def violation(task, may_move=slice(None)):

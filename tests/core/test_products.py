@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.threads import threads
 
@@ -323,26 +323,26 @@ def test_the_core_refuses_shapes_and_types_that_do_not_fit():
     X, out = np.ones((4, 3)), np.empty((4, 1))
     inf = float("inf")
     with pytest.raises(ValueError, match="one row per column of X"):
-        _core.dense_times(X, None, np.ones((2, 1)), out, 1, inf)
+        core.dense_times(X, None, np.ones((2, 1)), out, 1, inf)
     with pytest.raises(ValueError, match="center"):
-        _core.dense_times(X, np.ones(2), np.ones((3, 1)), out, 1, inf)
+        core.dense_times(X, np.ones(2), np.ones((3, 1)), out, 1, inf)
     with pytest.raises(ValueError, match="out must"):
-        _core.dense_times(X, None, np.ones((3, 1)), np.empty((3, 1)), 1, inf)
+        core.dense_times(X, None, np.ones((3, 1)), np.empty((3, 1)), 1, inf)
     with pytest.raises(ValueError, match="threads"):
-        _core.dense_times(X, None, np.ones((3, 1)), out, 0, inf)
+        core.dense_times(X, None, np.ones((3, 1)), out, 0, inf)
     with pytest.raises(ValueError, match="contiguous"):
-        _core.dense_times(np.ones((8, 6))[::2, ::2], None, np.ones((3, 1)), out, 1, inf)
+        core.dense_times(np.ones((8, 6))[::2, ::2], None, np.ones((3, 1)), out, 1, inf)
     with pytest.raises(ValueError, match="out of range"):
-        _core.dense_gram(X, None, None, np.array([3]), np.empty((1, 1)), 1, inf)
+        core.dense_gram(X, None, None, np.array([3]), np.empty((1, 1)), 1, inf)
     lines = np.array([0, 1]), np.array([0], dtype=np.int32), np.ones(1)
     with pytest.raises(ValueError, match="one entry per row of X"):
-        _core.sparse_transposed_times(*lines, np.ones(2), np.empty(1), 1, inf)
+        core.sparse_transposed_times(*lines, np.ones(2), np.empty(1), 1, inf)
     with pytest.raises(TypeError):  # never converted in silence
-        _core.dense_times(X, None, np.ones((3, 1), dtype=np.float32), out, 1, inf)
+        core.dense_times(X, None, np.ones((3, 1), dtype=np.float32), out, 1, inf)
     frozen = np.empty((4, 1))
     frozen.flags.writeable = False
     with pytest.raises(TypeError):
-        _core.dense_times(X, None, np.ones((3, 1)), frozen, 1, inf)
+        core.dense_times(X, None, np.ones((3, 1)), frozen, 1, inf)
 
 
 def _times_in_child(design, w, queue):

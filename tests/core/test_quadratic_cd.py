@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.interrupt import TimeLimit
 
@@ -40,7 +40,7 @@ class Quadratic:
         outputs = self.diagonal.shape[1]
         w = np.zeros((self.d, outputs)) if w is None else w.copy()
         bias_step, which = np.zeros(outputs), np.arange(self.d)
-        _core.column_descent(
+        core.column_descent(
             Design(self.X).columns_view(), which, self.center, self.diagonal, self.factor,
             self.slope, self.bias_slope, penalty, w, bias_step, tolerance, sweeps, deadline,
         )  # fmt: skip
@@ -171,7 +171,7 @@ def test_gram_matrix_and_columns_agree(outputs, kind, rng):
     by_columns, _ = q.descend(penalty, tolerance=1e-28)
     gram = X.T @ (q.diagonal[:, :1] * X)
     by_gram = np.zeros((7, outputs))
-    _core.gram_descent(gram, q.slope, penalty, by_gram, 1e-28, 20_000, np.inf)
+    core.gram_descent(gram, q.slope, penalty, by_gram, 1e-28, 20_000, np.inf)
     np.testing.assert_allclose(by_gram, by_columns, atol=1e-9)
 
 
@@ -205,7 +205,7 @@ def test_column_times_adds_the_chosen_columns(rng):
         for dtype in (np.float32, np.float64):
             given = stored(X.astype(dtype), storage)
             out = np.ones((9, 2))
-            _core.column_times(Design(given).columns_view(), which, step, out, np.inf)
+            core.column_times(Design(given).columns_view(), which, step, out, np.inf)
             np.testing.assert_allclose(out, 1 + X.astype(dtype)[:, which] @ step, rtol=1e-12)
 
 
@@ -216,9 +216,9 @@ def test_wrong_shapes_are_refused(rng):
     with pytest.raises(ValueError, match="start must run from 0"):
         q.descend((np.array([0, 2]), np.ones(1)))
     with pytest.raises(ValueError, match="out of range"):
-        _core.column_times(q.X, np.array([3]), np.ones((1, 1)), np.zeros((6, 1)), np.inf)
+        core.column_times(q.X, np.array([3]), np.ones((1, 1)), np.zeros((6, 1)), np.inf)
     with pytest.raises(TypeError):
-        _core.column_times(q.X, np.array([0.0]), np.ones((1, 1)), np.zeros((6, 1)), np.inf)
+        core.column_times(q.X, np.array([0.0]), np.ones((1, 1)), np.zeros((6, 1)), np.inf)
 
 
 def test_deadline_ends_it(rng):
@@ -237,7 +237,7 @@ def test_a_gram_matrix_of_which_few_columns_stay_active_ends_there_too(bounds, r
     gram, slope = X.T @ X, -X.T @ (X @ rng.normal(size=(40, 1)))
     penalty = boxes(40, rng, l1=np.abs(slope).max() / 50, **bounds)
     w = np.zeros((40, 1))
-    sweeps, converged = _core.gram_descent(gram, slope, penalty, w, 0.0, 20_000, np.inf)
+    sweeps, converged = core.gram_descent(gram, slope, penalty, w, 0.0, 20_000, np.inf)
     assert converged
     assert sweeps > 4
     assert 0 < np.count_nonzero(w) <= 30

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 
 TOL = 1e-9
 
@@ -55,7 +55,7 @@ def check_optimal(gram, task):
 @pytest.mark.parametrize("kink", [False, True])
 def test_every_problem_is_solved(rng, n, dtype, kink):
     gram, tasks = problems_of(rng, n, 5, dtype, kink)
-    _core.small_sum_descent(gram, tasks, 2, math.inf)
+    core.small_sum_descent(gram, tasks, 2, math.inf)
     for task in tasks:
         check_optimal(gram, task)
 
@@ -63,12 +63,12 @@ def test_every_problem_is_solved(rng, n, dtype, kink):
 @pytest.mark.parametrize("kink", [False, True])
 def test_leaving_a_variable_out_is_the_problem_without_it(rng, kink):
     gram, tasks = problems_of(rng, 25, 3, np.float64, kink)
-    _core.small_sum_descent(gram, tasks, 2, math.inf)
+    core.small_sum_descent(gram, tasks, 2, math.inf)
     cases = [(p, v) for p, task in enumerate(tasks) for v in range(len(task[0]))]
     which, variables = np.array(cases).T.copy()
     scores = np.empty(len(cases))
     before = [task[7].copy() for task in tasks]
-    _core.sum_leave_out(gram, tasks, which, variables, scores, 2, math.inf)
+    core.sum_leave_out(gram, tasks, which, variables, scores, 2, math.inf)
     assert all(np.array_equal(task[7], theta) for task, theta in zip(tasks, before))
     for (p, v), score in zip(cases, scores):
         rows, diagonal, linear, absolute, lower, upper, *_ = tasks[p]
@@ -76,7 +76,7 @@ def test_leaving_a_variable_out_is_the_problem_without_it(rng, kink):
         vectors = [None if a is None else a[kept] for a in (linear, absolute, lower, upper)]
         moving = np.zeros(len(kept)), linear[kept].copy()
         rest = (rows[kept], diagonal[kept], *vectors, None, *moving, TOL, 10**6)
-        _core.small_sum_descent(gram, [rest], 1, math.inf)
+        core.small_sum_descent(gram, [rest], 1, math.inf)
         own = gram[rows[v], rows[kept]] @ rest[7]
         # The bias may be anywhere between the slopes of those that may grow and fall.
         cost = 0.0 if absolute is None else 0.1
@@ -94,18 +94,18 @@ def test_variables_of_one_unit_leave_together(rng, kink):
     # Rows 2k and 2k + 1 are the same.
     gram, units = np.ascontiguousarray(gram[::2, ::2].repeat(2, 0).repeat(2, 1)), np.arange(24) // 2
     tasks = [(t[0], np.diagonal(gram)[t[0]].astype(float), *t[2:]) for t in tasks]
-    _core.small_sum_descent(gram, tasks, 2, math.inf)
+    core.small_sum_descent(gram, tasks, 2, math.inf)
     cases = [(p, v) for p, task in enumerate(tasks) for v in range(len(task[0]))]
     which, variables = np.array(cases).T.copy()
     scores = np.empty(len(cases))
-    _core.sum_leave_out(gram, tasks, which, variables, scores, 2, math.inf, units)
+    core.sum_leave_out(gram, tasks, which, variables, scores, 2, math.inf, units)
     for (p, v), score in zip(cases, scores):
         rows, diagonal, linear, absolute, lower, upper, *_ = tasks[p]
         kept = np.flatnonzero(units[rows] != units[rows[v]])
         vectors = [None if a is None else a[kept] for a in (linear, absolute, lower, upper)]
         moving = np.zeros(len(kept)), linear[kept].copy()
         rest = (rows[kept], diagonal[kept], *vectors, None, *moving, TOL, 10**6)
-        _core.small_sum_descent(gram, [rest], 1, math.inf)
+        core.small_sum_descent(gram, [rest], 1, math.inf)
         own = gram[rows[v], rows[kept]] @ rest[7]
         slopes, cost = rest[8], 0.0 if absolute is None else 0.1
         rise = np.where(rest[7] < rest[5], slopes + np.where(rest[7] >= 0, cost, -cost), np.inf)
@@ -116,34 +116,34 @@ def test_variables_of_one_unit_leave_together(rng, kink):
 def test_any_number_of_threads_gives_the_same_bits(rng):
     gram, tasks = problems_of(rng, 60, 9, np.float32)
     copies = [tuple(a.copy() if isinstance(a, np.ndarray) else a for a in task) for task in tasks]
-    _core.small_sum_descent(gram, tasks, 1, math.inf)
-    _core.small_sum_descent(gram, copies, 8, math.inf)
+    core.small_sum_descent(gram, tasks, 1, math.inf)
+    core.small_sum_descent(gram, copies, 8, math.inf)
     assert all(np.array_equal(a[7], b[7]) for a, b in zip(tasks, copies))
     which, variables = np.zeros(30, np.int64), np.arange(30)
     which[:] = np.argmax([len(task[0]) for task in tasks])
     one, many = np.empty(30), np.empty(30)
-    _core.sum_leave_out(gram, tasks, which, variables, one, 1, math.inf)
-    _core.sum_leave_out(gram, tasks, which, variables, many, 8, math.inf)
+    core.sum_leave_out(gram, tasks, which, variables, one, 1, math.inf)
+    core.sum_leave_out(gram, tasks, which, variables, many, 8, math.inf)
     assert np.array_equal(one, many)
 
 
 def test_nothing_to_do(rng):
     gram, tasks = problems_of(rng, 4, 1, np.float64)
     nothing = np.empty(0, np.int64)
-    _core.small_sum_descent(gram, [], 1, math.inf)
-    _core.sum_leave_out(gram, tasks, nothing, nothing, np.empty(0), 1, math.inf)
+    core.small_sum_descent(gram, [], 1, math.inf)
+    core.sum_leave_out(gram, tasks, nothing, nothing, np.empty(0), 1, math.inf)
 
 
 def test_bad_arrays_are_refused(rng):
     gram, tasks = problems_of(rng, 4, 1, np.float64)
     with pytest.raises(ValueError, match="variable is out of range"):
-        _core.sum_leave_out(
+        core.sum_leave_out(
             gram, tasks, np.zeros(1, np.int64), np.array([99]), np.empty(1), 1, math.inf
         )
     with pytest.raises(ValueError, match="one entry per row of gram"):
-        _core.sum_leave_out(
+        core.sum_leave_out(
             *(gram, tasks, np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(1), 1, math.inf),
             np.zeros(3, np.int64),
         )
     with pytest.raises(ValueError, match="square"):
-        _core.small_sum_descent(gram[:2], tasks, 1, math.inf)
+        core.small_sum_descent(gram[:2], tasks, 1, math.inf)

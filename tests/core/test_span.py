@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 from gapless._ground.threads import single_blas
 
 NONE, FREE, BOUNDED = 0, 1, 2
@@ -18,7 +18,7 @@ def spans(gram, machines, noise=0.0, threads=2):
     support = np.concatenate([support for _, support in machines]).astype(np.uint8)
     out = np.full(len(rows), np.nan)
     with single_blas():
-        _core.span_squares(gram, start, rows, support, noise, out, threads, math.inf)
+        core.span_squares(gram, start, rows, support, noise, out, threads, math.inf)
     return np.split(out, start[1:-1])
 
 
@@ -91,4 +91,4 @@ def test_a_little_noise_makes_a_singular_matrix_regular(rng):
 def test_bad_arrays_are_refused(rows, support, start, what):
     arrays = np.array(start), np.array(rows), np.array(support, dtype=np.uint8)
     with pytest.raises(ValueError, match=what):
-        _core.span_squares(np.eye(2), *arrays, 0.0, np.empty(2), 1, math.inf)
+        core.span_squares(np.eye(2), *arrays, 0.0, np.empty(2), 1, math.inf)

@@ -5,13 +5,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 
 FEW, MANY = 7, 1300  # codes: below the size of a histogram, and beyond two blocks of the search
 
 
 def columns_of(codes, levels, is_category=False):
-    columns = _core.StumpColumns(len(codes[0]))
+    columns = core.StumpColumns(len(codes[0]))
     for of_column, count in zip(codes, levels):
         columns.add(of_column, count, is_category)
     return columns

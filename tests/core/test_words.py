@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapless._ground import core as _core
+from gapless._ground import core
 
 LETTERS = np.array([[ord("a"), ord("z") + 1]], dtype=np.int32)
 NOTHING = (np.empty(0, np.uint8), np.zeros(1, np.int64))
@@ -15,7 +15,7 @@ def joined(texts):
 
 
 def counted(texts, sizes=(1, 1), stop_words=(), threads=1):
-    counts = _core.WordCounts(
+    counts = core.WordCounts(
         *joined(texts), LETTERS, *joined(stop_words), sizes, threads, float("inf")
     )
     start, index = np.empty(len(texts) + 1, np.int64), np.empty(counts.entries, np.int32)
@@ -57,11 +57,11 @@ def test_arguments_that_do_not_fit(change, message):
     for place, value in change.items():
         arguments[place] = value
     with pytest.raises(ValueError, match=message):
-        _core.WordCounts(*arguments)
+        core.WordCounts(*arguments)
 
 
 def test_results_must_have_their_sizes():
-    counts = _core.WordCounts(*joined(["ab cd"]), LETTERS, *NOTHING, (1, 1), 1, float("inf"))
+    counts = core.WordCounts(*joined(["ab cd"]), LETTERS, *NOTHING, (1, 1), 1, float("inf"))
     out = [np.empty(2, np.int64), np.empty(2, np.int32), np.empty(2), np.empty(6, np.uint8)]
     for k, wrong in enumerate([np.empty(1, np.int64), np.empty(1, np.int32), np.empty(1)]):
         with pytest.raises(ValueError, match="sizes of the counts"):

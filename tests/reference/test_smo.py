@@ -254,7 +254,7 @@ def test_rows_computed_from_few_features_are_those_of_the_matrix(kernel, monkeyp
     matrix = KernelMatrix(by_name(kernel, gamma=GAMMA, coef0=1.0), X, dtype=np.float32)
     stored = solve_box(matrix, problems, tol=1e-5)
     monkeypatch.setattr(smo, "WHOLE", 100)
-    monkeypatch.setattr(smo._core, "sum_descent", None)  # would be called for a stored matrix
+    monkeypatch.setattr(smo.core, "sum_descent", None)  # would be called for a stored matrix
     for one, other in zip(stored, solve_box(matrix, problems, tol=1e-5)):
         assert other.status == "optimal" and other.violation <= 1e-5
         np.testing.assert_allclose(other.gradient + other.bias, one.gradient + one.bias, atol=1e-3)

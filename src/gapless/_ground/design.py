@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from . import core as _core
+from . import core
 from .interrupt import deadline
 from .threads import single_blas, thread_count
 
@@ -76,16 +76,16 @@ class Design:
         out = np.empty((self.n, matrix.shape[1]), matrix.dtype)
         if self.is_sparse:
             if w.ndim == 1 and self._has_columns and FEW * np.count_nonzero(w) <= self.d:
-                _call(_core.sparse_transposed_times, *self._columns, matrix[:, 0], out[:, 0])
+                _call(core.sparse_transposed_times, *self._columns, matrix[:, 0], out[:, 0])
             else:
-                _call(_core.sparse_times, *self._rows, matrix, out)
+                _call(core.sparse_times, *self._rows, matrix, out)
             if self.center is not None:
                 shift = np.empty((1, matrix.shape[1]), matrix.dtype)
                 row = self._center_as(matrix.dtype)[None, :]
-                _call_blas(_core.dense_times, row, None, matrix, shift)
+                _call_blas(core.dense_times, row, None, matrix, shift)
                 out -= shift
         else:
-            self._dense_call(_core.dense_times, matrix, out)
+            self._dense_call(core.dense_times, matrix, out)
         return out.reshape(self.n, *w.shape[1:])
 
     def transposed_times(self, r: Array, columns: Array | None = None) -> Array:
@@ -101,11 +101,11 @@ class Design:
         if r.ndim == 1 and has_rows and FEW * np.count_nonzero(r) <= self.n:
             self._multiply_few_rows(matrix, out)
         elif self.is_sparse:
-            _call(_core.sparse_times, *self._columns, matrix, out)
+            _call(core.sparse_times, *self._columns, matrix, out)
             if self.center is not None:
                 out -= np.multiply.outer(self._center_as(matrix.dtype), matrix.sum(axis=0))
         else:
-            self._dense_call(_core.dense_transposed_times, None, matrix, out)
+            self._dense_call(core.dense_transposed_times, None, matrix, out)
         return out.reshape(self.d, *r.shape[1:])
 
     def _multiply_columns(self, r: Array, columns: Array) -> Array:
@@ -116,16 +116,16 @@ class Design:
         matrix = self._as_matrix(r)
         out = np.empty((len(columns), matrix.shape[1]), matrix.dtype)
         columns = np.ascontiguousarray(columns, dtype=np.int64)
-        _call_blas(_core.dense_transposed_times, self.X, self.center, columns, matrix, out)
+        _call_blas(core.dense_transposed_times, self.X, self.center, columns, matrix, out)
         return out.reshape(len(columns), *r.shape[1:])
 
     def _multiply_few_rows(self, r: Array, out: Array) -> None:
         """Xᵀ @ r for r of shape (n, 1), from the rows in which it is not 0."""
         if not self.is_sparse:
             rows = np.flatnonzero(r)
-            _call(_core.dense_transposed_times, self.X[rows], self.center, None, r[rows], out)
+            _call(core.dense_transposed_times, self.X[rows], self.center, None, r[rows], out)
             return
-        _call(_core.sparse_transposed_times, *self._rows, r[:, 0], out[:, 0])
+        _call(core.sparse_transposed_times, *self._rows, r[:, 0], out[:, 0])
         if self.center is not None:
             out -= (self._center_as(r.dtype) * r.sum())[:, None]
 
@@ -143,7 +143,7 @@ class Design:
             return self.transposed_times(curved), np.asarray(curved.sum(axis=0, dtype=float))
         out_w, out_b = np.empty(w.shape, self.dtype), np.empty(len(b))
         w, b = np.ascontiguousarray(w), np.ascontiguousarray(b)
-        _call_blas(_core.dense_hessian_times, self.X, self.center, a, f, w, b, out_w, out_b)
+        _call_blas(core.dense_hessian_times, self.X, self.center, a, f, w, b, out_w, out_b)
         return out_w, out_b
 
     def gram(
@@ -161,11 +161,11 @@ class Design:
         is_single = single and not self.is_sparse and self.dtype == np.float32
         out = np.empty((d, d), np.float32 if is_single else np.float64)
         if not self.is_sparse:
-            _call_blas(_core.dense_gram, self.X, self.center, weights, columns, out)
+            _call_blas(core.dense_gram, self.X, self.center, weights, columns, out)
         elif columns is None:
-            _call(_core.sparse_gram, *self._columns, *self._rows, weights, out)
+            _call(core.sparse_gram, *self._columns, *self._rows, weights, out)
         else:
-            _call(_core.sparse_gram_of_columns, *self._columns, self.n, columns, weights, out)
+            _call(core.sparse_gram_of_columns, *self._columns, self.n, columns, weights, out)
         if self.is_sparse and self.center is not None:
             self._center_gram(out, weights, slice(None) if columns is None else columns)
         return out
@@ -175,9 +175,9 @@ class Design:
         weights = _as_float64(weights)
         out = np.empty((self.n, self.n))
         if not self.is_sparse:
-            _call_blas(_core.dense_outer_gram, self.X, self.center, weights, out)
+            _call_blas(core.dense_outer_gram, self.X, self.center, weights, out)
             return out
-        _call(_core.sparse_gram, *self._rows, *self._columns, weights, out)
+        _call(core.sparse_gram, *self._rows, *self._columns, weights, out)
         if self.center is not None:
             # With W = diag(weights), (X − 1μᵀ)W(X − 1μᵀ)ᵀ = XWXᵀ − (a + ½c)1ᵀ − 1(a + ½c)ᵀ,
             # where a = (X − 1μᵀ)Wμ and c = μᵀWμ.
@@ -200,9 +200,9 @@ class Design:
         out = np.empty(self.d)
         if self.is_sparse:
             total = float(self.n if weights is None else weights.sum())
-            _call(_core.sparse_column_square_sums, *self._columns, self.center, weights, total, out)
+            _call(core.sparse_column_square_sums, *self._columns, self.center, weights, total, out)
         else:
-            _call(_core.dense_column_square_sums, self.X, self.center, weights, out)
+            _call(core.dense_column_square_sums, self.X, self.center, weights, out)
         return out
 
     def row_square_sums(self, weights: Array) -> Array:
@@ -210,9 +210,9 @@ class Design:
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         out = np.empty(self.n)
         if self.is_sparse:
-            _call(_core.sparse_row_square_sums, *self._rows, self.center, weights, out)
+            _call(core.sparse_row_square_sums, *self._rows, self.center, weights, out)
         else:
-            _call(_core.dense_row_square_sums, self.X, self.center, weights, out)
+            _call(core.dense_row_square_sums, self.X, self.center, weights, out)
         return out
 
     def columns(self, index: Array) -> Design:
@@ -250,7 +250,7 @@ class Design:
         y = np.ascontiguousarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
         labels = np.empty(self.n, dtype=np.int64)
         X = self._rows if self.is_sparse else self.X
-        _core.equal_rows(X, self.d, y, labels, thread_count(), deadline())
+        core.equal_rows(X, self.d, y, labels, thread_count(), deadline())
         return labels
 
     @cached_property
@@ -330,7 +330,7 @@ class Design:
         assert self.center is not None
         total = np.ones(self.n) if weights is None else weights
         sums = np.empty((self.d, 1))
-        _call(_core.sparse_times, *self._columns, total[:, None], sums)
+        _call(core.sparse_times, *self._columns, total[:, None], sums)
         mean = self.center[chosen]
         shift = sums[chosen, 0] - 0.5 * total.sum() * mean
         G -= np.multiply.outer(shift, mean)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from . import core as _core
+from . import core
 from .interrupt import check, deadline
 from .threads import thread_count
 
@@ -52,7 +52,7 @@ def in_columns(counts: sp.csr_matrix, words: list[str], columns: dict[str, int])
 def _by_core(texts: list[str], wording: CountVectorizer) -> tuple[sp.csr_matrix, list[str]]:
     letters, start = _joined(map(wording.build_preprocessor(), texts))
     is_ascii = letters.max(initial=0) < ASCII
-    counted = _core.WordCounts(
+    counted = core.WordCounts(
         letters,
         start,
         _characters_of_words(ASCII if is_ascii else sys.maxunicode + 1),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.design import Design
 from .._ground.interrupt import deadline
 from .._ground.threads import single_blas, thread_count
@@ -30,7 +30,7 @@ class _Compiled(Kernel):
     A subclass gives `form`, and may transform rows by `prepare` before they are measured.
     """
 
-    def form(self) -> _core.KernelForm:
+    def form(self) -> core.KernelForm:
         """Measure, curve and numbers, as the core takes them; all parameters are numbers by now."""
         raise NotImplementedError
 
@@ -58,7 +58,7 @@ class _Compiled(Kernel):
 class CompiledRows(Rows):
     """Rows and their squared lengths, as the compiled core takes them; dense or sparse."""
 
-    def __init__(self, kernel: Any, X: Any, form: _core.KernelForm):
+    def __init__(self, kernel: Any, X: Any, form: core.KernelForm):
         self.kernel = kernel
         self.X = X
         self.dtype = X.dtype
@@ -75,9 +75,9 @@ class CompiledRows(Rows):
     def diagonal(self) -> Array:
         # From ‖x‖² for a kernel of products, else from distance 0.
         values = np.zeros((len(self), 1))
-        if self.form.measure == _core.Measure.product:
+        if self.form.measure == core.Measure.product:
             values[:, 0] = self.squares
-        _call(_core.kernel_of_products, self.form, np.zeros(len(self)), np.zeros(1), values)
+        _call(core.kernel_of_products, self.form, np.zeros(len(self)), np.zeros(1), values)
         return values[:, 0]
 
 
@@ -115,23 +115,23 @@ class DenseRows(CompiledRows):
             return out
         assert isinstance(other, DenseRows)
         out = blank((len(self), len(other)), self.dtype)
-        _call(_core.kernel_block, self.form, self.X, self.squares, other.X, other.squares, out)
+        _call(core.kernel_block, self.form, self.X, self.squares, other.X, other.squares, out)
         return out
 
     def gram_into(self, out: Array) -> None:
-        _call(_core.kernel_gram, self.form, self.X, self.squares, out)
+        _call(core.kernel_gram, self.form, self.X, self.squares, out)
 
     def times(self, other: Rows, coef: Array) -> Array:
         assert isinstance(other, DenseRows)
         out = np.empty((len(self), coef.shape[1]))
         operands = (self.X, self.squares, other.X, other.squares)
-        _call(_core.kernel_times, self.form, *operands, coef, out)
+        _call(core.kernel_times, self.form, *operands, coef, out)
         return out
 
     def times_each(self, products: Sequence[tuple[Array, Array]]) -> list[Array]:
         found = [np.empty(len(index)) for index, _ in products]
         tasks = [(*product, out) for product, out in zip(products, found)]
-        _call(_core.kernel_times_each, self.form, self.X, self.squares, tasks)
+        _call(core.kernel_times_each, self.form, self.X, self.squares, tasks)
         return found
 
 
@@ -156,7 +156,7 @@ class SparseRows(CompiledRows):
         out = blank((len(self), len(right)), self.dtype)
         left = self._design.rows_view()
         operands = (left, self.squares, right._design.columns_view(), right.squares)
-        _call(_core.sparse_kernel_block, self.form, *operands, other is None, out)
+        _call(core.sparse_kernel_block, self.form, *operands, other is None, out)
         return out
 
     @cached_property
@@ -169,11 +169,11 @@ def _call(function: Any, *args: Any) -> None:
         function(*args, thread_count(), deadline())
 
 
-def _is_by_product(form: _core.KernelForm) -> bool:
-    return form.measure in (_core.Measure.product, _core.Measure.squared_distance)
+def _is_by_product(form: core.KernelForm) -> bool:
+    return form.measure in (core.Measure.product, core.Measure.squared_distance)
 
 
-def _rescaled(form: _core.KernelForm, dtype: Any) -> tuple[_core.KernelForm, int]:
+def _rescaled(form: core.KernelForm, dtype: Any) -> tuple[core.KernelForm, int]:
     """The form for rows times 2^power, so that their squares are in the range of the curve.
 
     In float32 the squares of large or small units would overflow or vanish. A power of two does not
@@ -183,7 +183,7 @@ def _rescaled(form: _core.KernelForm, dtype: Any) -> tuple[_core.KernelForm, int
         return form, 0
     power = round(math.log2(abs(form.scale)) / 2)
     scale = math.ldexp(form.scale, -2 * power)
-    return _core.KernelForm(form.measure, form.curve, scale, form.shift, form.degree), power
+    return core.KernelForm(form.measure, form.curve, scale, form.shift, form.degree), power
 
 
 def _scaled(X: Any, power: int) -> Any:
@@ -191,12 +191,12 @@ def _scaled(X: Any, power: int) -> Any:
     return X.astype(np.float64, copy=False) * math.ldexp(1.0, power)
 
 
-def _has_no_origin(form: _core.KernelForm) -> bool:
+def _has_no_origin(form: core.KernelForm) -> bool:
     """Whether the kernel is computed by inner products and depends on differences alone."""
-    return form.measure == _core.Measure.squared_distance
+    return form.measure == core.Measure.squared_distance
 
 
-def _is_thin(X: Any, form: _core.KernelForm) -> bool:
+def _is_thin(X: Any, form: core.KernelForm) -> bool:
     """Whether products of the rows of a sparse X cost less sparse than dense.
 
     Sparse, they take a multiplication for each pair of entries in one column.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._ground import core as _core
+from .._ground import core
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
 
@@ -35,9 +35,7 @@ class Chi2(_Compiled):
         return check_histograms(X)
 
     def form(self):
-        return _core.KernelForm(
-            _core.Measure.chi_square, _core.Curve.exponential, scale=-self.gamma
-        )
+        return core.KernelForm(core.Measure.chi_square, core.Curve.exponential, scale=-self.gamma)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class AdditiveChi2(_Compiled):
         return check_histograms(X)
 
     def form(self):
-        return _core.KernelForm(_core.Measure.chi_square, _core.Curve.identity, scale=-1.0)
+        return core.KernelForm(core.Measure.chi_square, core.Curve.identity, scale=-1.0)
 
 
 def check_histograms(X):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._ground import core as _core
+from .._ground import core
 from ._compiled import _Compiled
 from ._rows import as_rows
 
@@ -17,7 +17,7 @@ class Cosine(_Compiled):
     is_limited = True
 
     def form(self):
-        return _core.KernelForm(_core.Measure.product, _core.Curve.identity)
+        return core.KernelForm(core.Measure.product, core.Curve.identity)
 
     def prepare(self, X):
         norm = sp.linalg.norm(X, axis=1) if sp.issparse(X) else np.linalg.norm(X, axis=1)

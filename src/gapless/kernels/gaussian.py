@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from .._ground import core as _core
+from .._ground import core
 from ._compiled import _Compiled
 from ._frequencies import orthogonal_normals
 from ._gamma import check_gamma, resolve_gamma
@@ -35,8 +35,8 @@ class Gaussian(_Compiled):
         return resolve_gamma(self, X, weights)
 
     def form(self):
-        return _core.KernelForm(
-            _core.Measure.squared_distance, _core.Curve.exponential, scale=-self.gamma
+        return core.KernelForm(
+            core.Measure.squared_distance, core.Curve.exponential, scale=-self.gamma
         )
 
     def frequencies(self, rng, d, count):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import scipy.special
 
-from .._ground import core as _core
+from .._ground import core
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
 
@@ -32,8 +32,8 @@ class Laplacian(_Compiled):
         return resolve_gamma(self, X, weights)
 
     def form(self):
-        return _core.KernelForm(
-            _core.Measure.absolute_distance, _core.Curve.exponential, scale=-self.gamma
+        return core.KernelForm(
+            core.Measure.absolute_distance, core.Curve.exponential, scale=-self.gamma
         )
 
     def frequencies(self, rng, d, count):

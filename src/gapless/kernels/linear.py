@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .._ground import core as _core
+from .._ground import core
 from ._compiled import _Compiled
 from ._rows import as_rows
 
@@ -14,7 +14,7 @@ class Linear(_Compiled):
     is_limited = True
 
     def form(self):
-        return _core.KernelForm(_core.Measure.product, _core.Curve.identity)
+        return core.KernelForm(core.Measure.product, core.Curve.identity)
 
     def features(self, X):
         return as_rows(X)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.interrupt import check
 from .._ground.parameters import check_positive
 from ._compiled import _Compiled
@@ -15,10 +15,10 @@ from ._rows import Rows, count_rows
 
 # The values of ν whose kernels are an exponential and a short polynomial.
 CURVES = {
-    0.5: _core.Curve.matern_1,
-    1.5: _core.Curve.matern_3,
-    2.5: _core.Curve.matern_5,
-    math.inf: _core.Curve.exponential,
+    0.5: core.Curve.matern_1,
+    1.5: core.Curve.matern_3,
+    2.5: core.Curve.matern_5,
+    math.inf: core.Curve.exponential,
 }
 # Beyond this, K_ν overflows for distances that matter.
 LARGEST_NU = 50
@@ -65,8 +65,8 @@ class Matern(_Compiled):
 
     def form(self):
         scale = -0.5 if self.nu == math.inf else 2 * self.nu
-        return _core.KernelForm(
-            _core.Measure.squared_distance, CURVES[self.nu], scale=scale / self.length_scale**2
+        return core.KernelForm(
+            core.Measure.squared_distance, CURVES[self.nu], scale=scale / self.length_scale**2
         )
 
     def rows(self, X, dtype=None):
@@ -110,8 +110,8 @@ class _SquaredDistance(_Compiled):
     is_mercer = False
 
     def form(self):
-        return _core.KernelForm(
-            _core.Measure.squared_distance, _core.Curve.identity, scale=self.factor
+        return core.KernelForm(
+            core.Measure.squared_distance, core.Curve.identity, scale=self.factor
         )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.parameters import check_finite
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
@@ -46,9 +46,9 @@ class Polynomial(_Compiled):
         return self.coef0 >= 0
 
     def form(self):
-        return _core.KernelForm(
-            _core.Measure.product,
-            _core.Curve.power,
+        return core.KernelForm(
+            core.Measure.product,
+            core.Curve.power,
             scale=self.gamma,
             shift=self.coef0,
             degree=int(self.degree),

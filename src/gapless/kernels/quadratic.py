@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.parameters import check_nonnegative
 from ._compiled import _Compiled
 from ._monomials import monomials
@@ -28,9 +28,7 @@ class Quadratic(_Compiled):
         check_nonnegative("coef0", self.coef0)
 
     def form(self):
-        return _core.KernelForm(
-            _core.Measure.product, _core.Curve.power, shift=self.coef0, degree=2
-        )
+        return core.KernelForm(core.Measure.product, core.Curve.power, shift=self.coef0, degree=2)
 
     def features(self, X):
         return monomials(X, 2, 1.0, self.coef0)

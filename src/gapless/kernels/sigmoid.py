@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.parameters import check_finite
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
@@ -37,6 +37,6 @@ class Sigmoid(_Compiled):
         return resolve_gamma(self, X, weights)
 
     def form(self):
-        return _core.KernelForm(
-            _core.Measure.product, _core.Curve.tanh, scale=self.gamma, shift=self.coef0
+        return core.KernelForm(
+            core.Measure.product, core.Curve.tanh, scale=self.gamma, shift=self.coef0
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from ._base import Loss, is_within, p_log_p
 
 
@@ -35,7 +35,7 @@ class Logistic(Loss):
         y, z = np.broadcast_arrays(y, z)
         of_rows = [np.ascontiguousarray(each, dtype=np.float64).ravel() for each in (y, z)]
         parts = np.empty((3, z.size))
-        _core.logistic_derivatives(*of_rows, *parts)
+        core.logistic_derivatives(*of_rows, *parts)
         if self.base2:
             parts *= self._c
         kind = np.result_type(z, np.float32)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.interrupt import deadline
 from .._ground.threads import single_blas
 from ..losses import Logistic, Softmax
@@ -64,7 +64,7 @@ def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     # The final polish would do the same, at a higher cost per step.
     settles = problem.n * (K * (problem.d + 1)) ** 2 <= MOST_FACTORED
     y = problem.y if problem.outputs is not None else problem.y > 0
-    newton = _core.ClassNewton(
+    newton = core.ClassNewton(
         problem.design.X,
         np.ascontiguousarray(y, dtype=np.int64),
         np.ascontiguousarray(problem.weights, dtype=float),

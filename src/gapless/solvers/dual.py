@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.design import Design
 from .._ground.interrupt import TimeLimit, check, deadline
 from .._ground.threads import thread_count
@@ -130,7 +130,7 @@ class Descent:
 def advance(design: Design, descents: Sequence[Descent]) -> None:
     """Run one round of epochs for each descent, on all threads."""
     tasks = [descent.task for descent in descents]
-    results = _core.box_descent(design.rows_view(), design.d, tasks, thread_count(), deadline())
+    results = core.box_descent(design.rows_view(), design.d, tasks, thread_count(), deadline())
     for descent, result in zip(descents, results):
         descent.take(result)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.interrupt import check, deadline
 from ..penalties import Penalty
 from ..problem import Problem
@@ -76,7 +76,7 @@ class GroupPath:
         steps, tolerance, is_optimal = 0, 1e-3, False
         while not is_optimal and steps < self.max_iter:
             slope = gram @ w - q
-            _core.gram_descent(gram, slope, part.arrays, w, tolerance, SWEEPS, deadline())
+            core.gram_descent(gram, slope, part.arrays, w, tolerance, SWEEPS, deadline())
             primal, gap = self._gap(gram, q, w, part, blocks)
             is_optimal = gap <= self.target + 8 * EPS * self.square
             steps, tolerance = steps + 1, max(0.1 * tolerance, 1e-14)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.interrupt import deadline
 from ..problem import FreeColumns, Problem, joint_hessian
 from .working_set import Part
@@ -98,7 +98,7 @@ class JointGram:
         g[np.diag(self.values) == 0] = 0.0
         arrays = tuple(np.tile(a, K) for a in part.arrays)
         x = start.copy()[:, None]
-        _, converged = _core.gram_descent(
+        _, converged = core.gram_descent(
             self.values, g[:, None], arrays, x, TIGHTER * tolerance, sweeps, deadline()
         )
         w[:] = x.reshape(K, -1).T

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.design import Design
 from .._ground.interrupt import check, deadline
 from .._ground.threads import single_blas
@@ -108,7 +108,7 @@ def _coefficients(m: Moments, fit_bias: bool, penalties, tol: float) -> Array | 
     # The remainder of a column that is constant in these rows is rounding.
     constant = np.diag(G) <= 1e3 * EPS * (np.diag(m.xx) + EPS)
     G[constant], G[:, constant], q = 0.0, 0.0, np.where(constant, 0.0, q)
-    lasso = _core.GramLasso()
+    lasso = core.GramLasso()
     lasso.grow(G, q, coordinates[0].upper > 0, coordinates[0].lower < 0)
     W, gradient = np.empty((len(penalties), d)), np.empty(d)
     for w, c in zip(W, coordinates):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.design import Design
 from .._ground.interrupt import check, deadline
 from .._ground.threads import single_blas
@@ -134,7 +134,7 @@ class LassoPath:
         self.design, self.y = design, problem.y - self.y_mean
         self.q = design.transposed_times(s * self.y)
         self.square = float(np.sum(s * self.y**2))
-        self.lasso = _core.GramLasso()
+        self.lasso = core.GramLasso()
         self.features = np.zeros(0, dtype=np.int64)
         self.is_in = np.zeros(problem.d, dtype=bool)
         self.columns: list[Design] = []  # those of the working set, in order of arrival

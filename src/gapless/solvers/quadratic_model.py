@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.interrupt import deadline
 from ..problem import Problem
 from .joint_gram import KeptGram, is_small
@@ -127,7 +127,7 @@ class QuadraticModel:
         if self._prefers_gram(len(w), diagonal, factor):
             gram = self._gram_of(part.features, diagonal[:, 0])
             slope = gram.centre(slope, bias_slope)
-            _, converged = _core.gram_descent(
+            _, converged = core.gram_descent(
                 gram.values, slope, part.arrays, w, tolerance, 20 * sweeps, deadline()
             )
             b = gram.bias_step(w - before, bias_slope)
@@ -136,7 +136,7 @@ class QuadraticModel:
             b, curve, converged = joint.minimise(slope, bias_slope, part, w, tolerance, 20 * sweeps)
         else:
             design = problem.design
-            _, converged = _core.column_descent(
+            _, converged = core.column_descent(
                 design.columns_view(), part.features, design.center, diagonal, factor, slope,
                 bias_slope, part.arrays, w, b, tolerance, sweeps, deadline(),
             )  # fmt: skip
@@ -278,7 +278,7 @@ def prediction_step(problem: Problem, features: Array, step: Array) -> Array:
         return design.times(change)
     columns = step.reshape(len(step), int(np.prod(step.shape[1:])))
     out = np.zeros((design.n, columns.shape[1]))
-    _core.column_times(design.columns_view(), features, columns, out, deadline())
+    core.column_times(design.columns_view(), features, columns, out, deadline())
     if design.center is not None:
         out -= np.sum(design.center[features][:, None] * columns, axis=0)
     return out.reshape(design.n, *step.shape[1:])

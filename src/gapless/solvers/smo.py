@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.interrupt import TimeLimit, check, deadline
 from .._ground.threads import thread_count
 from ..problem import KernelMatrix
@@ -89,7 +89,7 @@ class BoxProblem:
         """
         costs, lower, upper, groups, count = self._as_arrays
         found = np.empty((count, 3))
-        _core.sum_slopes(theta, gradient, costs, lower, upper, groups, found)
+        core.sum_slopes(theta, gradient, costs, lower, upper, groups, found)
         return found
 
     def violation(self, theta: Array, gradient: Array) -> float:
@@ -204,14 +204,14 @@ def solve_box(
     going = [descent for descent in descents if not descent.is_done(tol)]
     status, trace, began = "optimal", Trace(), time.monotonic()
     try:
-        core = _core_on(matrix, len(going))
+        descend = _core_on(matrix, len(going))
         while going:
             check()
-            if core is not None:
-                _advance(core, matrix, going, tol)
+            if descend is not None:
+                _advance(descend, matrix, going, tol)
             else:
                 going[0].advance_part(tol)
-                core = _core_on_most(matrix, going[0])
+                descend = _core_on_most(matrix, going[0])
             going = [descent for descent in going if not descent.is_done(tol)]
             if callback is None:
                 continue
@@ -233,9 +233,9 @@ def _core_on(matrix: KernelMatrix, problems: int) -> Callable | None:
     """The compiled descent for all variables of the problems; None to solve them by parts."""
     operands = matrix.operands() if problems > 1 and matrix.dtype == np.float32 else None
     if operands is not None and matrix.n > WHOLE and operands[1].shape[1] <= FEW:
-        return partial(_core.sum_descent_of_rows, *operands)
+        return partial(core.sum_descent_of_rows, *operands)
     whole = matrix.whole() if problems > 1 or (problems and matrix.n <= WHOLE) else None
-    return None if whole is None else partial(_core.sum_descent, whole, None)
+    return None if whole is None else partial(core.sum_descent, whole, None)
 
 
 def _core_on_most(matrix: KernelMatrix, descent: Descent) -> Callable | None:
@@ -247,13 +247,15 @@ def _core_on_most(matrix: KernelMatrix, descent: Descent) -> Callable | None:
     if matrix.n > MOST_ROWS or not is_dense or 2 * len(descent.wanted()) < matrix.n:
         return None
     whole = matrix.whole()
-    return None if whole is None else partial(_core.sum_descent, whole, None)
+    return None if whole is None else partial(core.sum_descent, whole, None)
 
 
-def _advance(core: Callable, matrix: KernelMatrix, descents: Sequence[Descent], tol: float) -> None:
+def _advance(
+    descend: Callable, matrix: KernelMatrix, descents: Sequence[Descent], tol: float
+) -> None:
     """Solve with all kernel values, then check what remains with those in float64."""
     tasks = [descent.task(MARGIN * tol) for descent in descents]
-    for descent, result in zip(descents, core(tasks, thread_count(), deadline())):
+    for descent, result in zip(descents, descend(tasks, thread_count(), deadline())):
         descent.note(result)
     if matrix.dtype != np.float64:
         return _renew(matrix, descents)
@@ -327,7 +329,7 @@ class Descent:
         target = max(MARGIN * tol, SHARE * self.violation)
         moving, diagonal = (theta, gradient), self.matrix.diagonal[self.rows[part]]
         task = self.problem.task(part, places, diagonal, *moving, target, self._steps_left)
-        [result] = _core.sum_descent(gram, None, [task], thread_count(), deadline())
+        [result] = core.sum_descent(gram, None, [task], thread_count(), deadline())
         change = np.zeros(len(self.theta))
         change[part] = theta - self.theta[part]
         [product] = self.matrix.times_each([self.product(change)])

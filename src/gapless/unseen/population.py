@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._ground import core as _core
+from .._ground import core
 from .._ground.columns import NUMBERS, Series, is_table, series_of
 from .._ground.design import Design
 from .._ground.distinct_rows import DistinctRows
@@ -204,7 +204,7 @@ def equal_rows(F: Any, y: Array | None = None) -> Array:
 def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:
     """How often the tree with this seed has drawn each of its rows, as the core draws them."""
     counts = np.empty(rows, dtype=np.uint32)
-    _core.draw_rows(int(draws), cumulated(chances), int(seed), counts)
+    core.draw_rows(int(draws), cumulated(chances), int(seed), counts)
     return counts
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import core as _core
+from .. import core
 from ..interrupt import deadline
 from ..threads import thread_count
 from .bins import edges_of
@@ -255,7 +255,7 @@ class _Reader:
         ranks = np.empty(x.shape, dtype=np.uint32)
         distinct = np.empty(x.shape)
         counts = np.empty(len(which), dtype=np.int64)
-        _core.rank_columns(x, ranks, distinct, counts, thread_count(), deadline())
+        core.rank_columns(x, ranks, distinct, counts, thread_count(), deadline())
         for k, j in enumerate(which.tolist()):
             values = distinct[k, : counts[k]].copy()
             self.lowest[j] = self.highest[j] = values

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.columns import Columns, for_prediction
 from ..._ground.interrupt import deadline
 from ..._ground.threads import thread_count
@@ -56,12 +56,12 @@ class Stumps:
     rows: Array
     y: Array
     classes: int
-    search: _core.StumpColumns
+    search: core.StumpColumns
 
     @classmethod
     def of(cls, columns: Columns, rows: Array, y: Array, classes: int) -> Stumps:
         """Sort the columns."""
-        search = _core.StumpColumns(len(rows))
+        search = core.StumpColumns(len(rows))
         for j in range(len(columns)):
             codes, count = columns.codes_of(j)[rows], int(columns.count[j])
             search.add(codes, count, bool(columns.is_category[j]))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.design import Design
 from ..._ground.interrupt import deadline
 from ..._ground.threads import thread_count
@@ -168,9 +168,9 @@ def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
     if sp.issparse(X):
         X = X.tocsr()
         lines = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
-        _core.class_counts(*lines, X.data, y, weights, sums, thread_count(), deadline())
+        core.class_counts(*lines, X.data, y, weights, sums, thread_count(), deadline())
     else:
-        _core.class_sums(X, y, weights, sums, None, thread_count(), deadline())
+        core.class_sums(X, y, weights, sums, None, thread_count(), deadline())
     return sums
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.interrupt import check, deadline
 from ..._ground.memory import blocks
 from ..._ground.stored import Declaration, Numbers
@@ -53,11 +53,11 @@ class Moments:
         shape = (classes, X.shape[1])
         y = y.astype(np.int32, copy=False)
         sums, there = np.empty(shape), np.empty(shape) if has_missing else None
-        _core.class_sums(X, y, weights, sums, there, thread_count(), deadline())
+        core.class_sums(X, y, weights, sums, there, thread_count(), deadline())
         counts = np.bincount(y, weights, classes)[:, None] if there is None else there
         mean = _ratio(sums, counts)
         squares, rests = np.empty(shape), np.empty(shape)
-        _core.class_squares(X, y, weights, mean, squares, rests, thread_count(), deadline())
+        core.class_squares(X, y, weights, mean, squares, rests, thread_count(), deadline())
         # The mean of the remainder is the rounding error of the mean (Chan et al. 1983).
         shift = _ratio(rests, counts)
         return cls(counts, mean + shift, np.maximum(squares - rests * shift, 0.0))
@@ -236,7 +236,7 @@ def log_densities(X: Array, mean: Array, variance: Array, *, has_missing: bool =
     log = LOG_TWO_PI - np.log(np.where(is_point, 1.0, precision))
     out = np.empty((len(X), len(mean)))
     offsets = log if has_missing else None
-    _core.class_distances(X, mean, precision, offsets, out, thread_count(), deadline())
+    core.class_distances(X, mean, precision, offsets, out, thread_count(), deadline())
     out *= -0.5
     if not has_missing:
         out -= 0.5 * log.sum(axis=1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.interrupt import deadline
 from ..._ground.threads import thread_count
 from ...losses import Loss
@@ -60,7 +60,7 @@ class Rounds:
         self._leaf = np.empty(self._scores.shape, dtype=np.int32)
         self._gradient = np.empty_like(self._scores)
         self._curvature = np.empty_like(self._scores) if loss.has_curvature else None
-        self._space = _core.GrowingSpace()
+        self._space = core.GrowingSpace()
 
     @property
     def z(self) -> Array:
@@ -102,7 +102,7 @@ class Rounds:
             for k in range(len(self._scores)):
                 self._leaf[k] = grown.prune(k, plan.price)[self._leaf[k]]
         values = self._shrunk(plan, self._leaf_values(plan, grown, weights))
-        _core.add_leaf_values(self._leaf, values, self._scores, thread_count(), deadline())
+        core.add_leaf_values(self._leaf, values, self._scores, thread_count(), deadline())
         is_plain = not plan.second_order
         return [
             grown.tree(k, self.table, values[k], self._spread(k, weights) if is_plain else None)
@@ -114,7 +114,7 @@ class Rounds:
         leaves, limits = self._limits(plan, weights, rows)
         grown = GrownTrees.empty(K, 2 * leaves - 1)
         is_one = weights is self.weights and self._is_one
-        _core.grow_boosted(
+        core.grow_boosted(
             bins.code,
             bins.by_bundle,
             bins.start,
@@ -231,7 +231,7 @@ class GrowthPlan:
             leaves = min(leaves, 1 << depth)
         scale = float(weights.sum()) / counted
         least = LEAST_CURVATURE * scale if self.second_order else self.min_leaf_weight
-        return leaves, _core.GrowthLimits(
+        return leaves, core.GrowthLimits(
             max_leaves=leaves,
             max_depth=depth,
             min_leaf_rows=self.min_leaf_rows,

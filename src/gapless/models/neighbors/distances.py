@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.columns import Columns, for_prediction, read_new, read_training
 from ..._ground.stored import Declaration, Numbers, Value
 from ..._ground.validation import read_weights
 
 Array = np.ndarray
 
-MIXED = {"mixed": _core.Metric.mixed_sum, "mixed_euclidean": _core.Metric.mixed_euclidean}
+MIXED = {"mixed": core.Metric.mixed_sum, "mixed_euclidean": core.Metric.mixed_euclidean}
 # Other names of the same distances.
 SAME = {
     "l1": "manhattan",
@@ -24,11 +24,11 @@ SAME = {
     "infinity": "chebyshev",
 }
 OF_CORE = {
-    "euclidean": _core.Metric.euclidean,
-    "manhattan": _core.Metric.manhattan,
-    "chebyshev": _core.Metric.chebyshev,
-    "minkowski": _core.Metric.minkowski,
-    "hamming": _core.Metric.hamming,
+    "euclidean": core.Metric.euclidean,
+    "manhattan": core.Metric.manhattan,
+    "chebyshev": core.Metric.chebyshev,
+    "minkowski": core.Metric.minkowski,
+    "hamming": core.Metric.hamming,
 }
 # Distances in which the columns with the largest numbers count most.
 OF_SCALE = ("euclidean", "manhattan", "chebyshev", "minkowski")
@@ -44,7 +44,7 @@ class Form:
         The metric as scikit-learn calls it, with Minkowski's special cases by their own names.
     params : dict
         Its parameters.
-    distance : _core.Distance or None
+    distance : core.Distance or None
         How the core computes it; None where scikit-learn does.
     factors : ndarray of shape (d,) or None
         What the columns are multiplied with beforehand.
@@ -98,15 +98,15 @@ def form_of(metric: Any, p: float | None, params: dict[str, Any] | None, X: Any)
     if sp.issparse(X) or not isinstance(name, str) or set(given) - {"p"}:
         return Form(name, given)
     if name == "cosine":
-        return Form(name, given, _core.Distance(_core.Metric.euclidean))
+        return Form(name, given, core.Distance(core.Metric.euclidean))
     if name in OF_CORE:
-        return Form(name, given, _core.Distance(OF_CORE[name], float(given.get("p", 2))))
+        return Form(name, given, core.Distance(OF_CORE[name], float(given.get("p", 2))))
     return Form(name, given)
 
 
 def mixed_form(metric: str, numbers: int) -> Form:
     """The distance of mixed rows, whose first columns are numbers."""
-    return Form(metric, {}, _core.Distance(MIXED[metric], numbers=numbers))
+    return Form(metric, {}, core.Distance(MIXED[metric], numbers=numbers))
 
 
 def _weighted(power: float, w: Array, given: dict[str, Any], X: Any) -> Form:
@@ -116,7 +116,7 @@ def _weighted(power: float, w: Array, given: dict[str, Any], X: Any) -> Form:
         return Form("minkowski", shown)
     names: dict[float, str] = {1: "manhattan", 2: "euclidean"}
     metric = names.get(power, "minkowski")
-    return Form("minkowski", shown, _core.Distance(OF_CORE[metric], float(power)), w ** (1 / power))
+    return Form("minkowski", shown, core.Distance(OF_CORE[metric], float(power)), w ** (1 / power))
 
 
 def _directions(X: Array, is_query: bool) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors as ScikitNeighbors
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.design import Design
 from ..._ground.interrupt import deadline
 from ..._ground.threads import single_blas, thread_count
@@ -71,17 +71,17 @@ def search_of(X: Any, form: Form, algorithm: str, leaf_size: int = 30) -> Search
     metric, power = form.distance.metric, form.distance.power
     is_norm = metric in NORMS and power >= 1
     if is_norm and rows.shape[1] <= MOST_IN_BOXES and algorithm != "brute":
-        return CoreSearch(rows, form, _core.kd_tree(rows, form.distance, *_how()))
-    if metric == _core.Metric.euclidean and len(rows) >= FEW_ROWS:
+        return CoreSearch(rows, form, core.kd_tree(rows, form.distance, *_how()))
+    if metric == core.Metric.euclidean and len(rows) >= FEW_ROWS:
         return ProjectedSearch(rows, form)
     return CoreSearch(rows, form, None)
 
 
 NORMS = (
-    _core.Metric.euclidean,
-    _core.Metric.manhattan,
-    _core.Metric.chebyshev,
-    _core.Metric.minkowski,
+    core.Metric.euclidean,
+    core.Metric.manhattan,
+    core.Metric.chebyshev,
+    core.Metric.minkowski,
 )
 
 
@@ -109,7 +109,7 @@ class CoreSearch:
         with single_blas():
             if self.prepared is None:
                 arguments = (self.form.distance, self.X, Q, own, labels, *found, *_how())
-                return int(_core.scan_nearest(*arguments))
+                return int(core.scan_nearest(*arguments))
             return int(self.prepared.nearest(Q, own, labels, *found, *_how()))
 
     def within(self, Q, radius, own=None, labels=None):
@@ -127,7 +127,7 @@ class CoreSearch:
     def _within(self, Q: Array, radius: Array, own, labels) -> Any:
         if self.prepared is None:
             arguments = (self.form.distance, self.X, Q, radius, own, labels, *_how())
-            return _core.scan_within(*arguments)
+            return core.scan_within(*arguments)
         return self.prepared.within(Q, radius, own, labels, *_how())
 
     def _queries(self, Q: Any) -> Array:
@@ -161,7 +161,7 @@ class ProjectedSearch(CoreSearch):
             rounding = basis.size * np.finfo(float).eps
             defect = float(np.linalg.norm(gram - np.eye(len(basis)))) + rounding
         with single_blas():
-            return _core.projected_rows(self.X, self.mean, basis, defect, *_how())
+            return core.projected_rows(self.X, self.mean, basis, defect, *_how())
 
     def _ask(self, Q, found, own, labels):
         first = PILOT if self.is_projected and len(Q) > 4 * PILOT else 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, deadline
 from ..._ground.threads import single_blas
@@ -158,7 +158,7 @@ class _State:
 
     def advance(self, tol: float, sweeps: int, trace: Trace) -> tuple[float, float]:
         """At most `sweeps` sweeps; returns the largest violation and the largest sum."""
-        violation, sums, taken, self.accuracy, self.rho = _core.class_descent(
+        violation, sums, taken, self.accuracy, self.rho = core.class_descent(
             self.problem.gram,
             self.linear,
             self.lower,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.interrupt import deadline
 from ..._ground.threads import single_blas, thread_count
 from ...solvers import STATUS, BoxProblem, BoxSolution
@@ -129,7 +129,7 @@ def span_losses(
     support, squares = np.concatenate(statuses), np.empty(len(rows))
     noise = float(np.finfo(gram.dtype).eps)
     with single_blas():
-        _core.span_squares(gram, start, rows, support, noise, squares, thread_count(), deadline())
+        core.span_squares(gram, start, rows, support, noise, squares, thread_count(), deadline())
     is_active = mates.sums((support != INACTIVE).astype(float)) > 0
     squares = mates.squares(squares, support)
     with np.errstate(invalid="ignore"):
@@ -184,7 +184,7 @@ def descend(gram: Array, boxes: list[BoxProblem], tol: float) -> list[BoxSolutio
 
     def solve(some: list[BoxProblem], steps: int) -> list[BoxSolution]:
         tasks = tasks_of(gram, some, [_gradient(gram, box) for box in some], tol, steps)
-        results = _core.sum_descent(gram, None, tasks, thread_count(), deadline())
+        results = core.sum_descent(gram, None, tasks, thread_count(), deadline())
         solutions = []
         for box, task, (violation, taken, status) in zip(some, tasks, results):
             theta, gradient = task[7:9]
@@ -236,7 +236,7 @@ def refit_without(
             break
         some = slice(begin, begin + AT_A_TIME)
         found = np.empty(len(which[some]))
-        steps = _core.sum_leave_out(
+        steps = core.sum_leave_out(
             gram, tasks, which[some], variables[some], found, thread_count(), deadline(), units
         )
         scores[some], is_exact[some] = found, np.array(steps) < MOST_STEPS_OF_REFIT

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import log_expit
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.interrupt import check, deadline
 from ..._ground.threads import thread_count
 from ...problem import KernelMatrix
@@ -112,9 +112,9 @@ class Batch:
         self.lower[:], self.upper[:] = C * self.unit_lower, C * self.unit_upper
         np.clip(self.theta, self.lower, self.upper, out=self.theta)
         if max(np.diff(self.start)) <= SMALL:
-            _core.small_sum_descent(self.gram, self.tasks, thread_count(), deadline())
+            core.small_sum_descent(self.gram, self.tasks, thread_count(), deadline())
         else:
-            _core.sum_descent(self.gram, None, self.tasks, thread_count(), deadline())
+            core.sum_descent(self.gram, None, self.tasks, thread_count(), deadline())
 
     @property
     def status(self) -> Array:
@@ -144,7 +144,7 @@ class Batch:
         if STEPS_OF_REFIT * float(sizes[self.part[moved]].sum()) <= FEW_REFITS:
             return self._refitted(plain, moved, TOLERANCE)
         squares, noise = np.empty(len(self.rows)), float(np.finfo(self.gram.dtype).eps)
-        _core.span_squares(
+        core.span_squares(
             self.gram, self.start, self.rows, support, noise, squares, thread_count(), deadline()
         )
         squares = self.mates.squares(squares, support)
@@ -161,7 +161,7 @@ class Batch:
         found, which = np.empty(len(variables)), self.part[variables]
         places = variables - self.start[which]
         tasks = [(*task[:9], tol * self.unit, task[10]) for task in self.tasks]
-        _core.sum_leave_out(
+        core.sum_leave_out(
             self.gram, tasks, which, places, found, thread_count(), deadline(), self.mates.units
         )
         scores = scores.copy()

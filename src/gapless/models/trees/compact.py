@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.threads import map_in_threads
 from .packed import PackedTrees, Reordered, offsets
 from .tree import Tree
@@ -130,7 +130,7 @@ class CompactTrees(Sequence):
         rows = np.empty(len(nodes), dtype=np.int64)
         impurity, value = np.empty(len(nodes)), np.empty((len(nodes), packed.table.shape[1]))
         kind = IMPURITIES.get(self.criterion, 0)
-        _core.tree_statistics(nodes, packed.table, outputs, kind, rows, impurity, value)
+        core.tree_statistics(nodes, packed.table, outputs, kind, rows, impurity, value)
         return {
             "n_node_samples": rows,
             "weighted_n_node_samples": rows.astype(np.float64),
@@ -148,7 +148,7 @@ class CompactTrees(Sequence):
             nodes = packed.nodes[self._nodes(t)]
             own = [self._in_preorder(trees[t], t, name) for name in STATISTICS]
             own[-1] = own[-1].reshape(len(nodes), -1)
-            return _core.tree_differences(nodes, packed.table, outputs, kind_of_impurity, *own)
+            return core.tree_differences(nodes, packed.table, outputs, kind_of_impurity, *own)
 
         def stored(key: tuple[str, str]) -> Array:
             name, kind = key

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.columns import Columns
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
 from ..._ground.threads import map_in_threads, thread_count
@@ -306,7 +306,7 @@ def grow(
     sample = _sample(weights, counts, len(targets.y))
     targets, options, powers = targets.in_units(options, sample[0])
     arguments = columns.arguments, targets._arguments, sample, options._arguments
-    grown = _core.grow_tree(*arguments, int(seed), thread_count(), deadline())
+    grown = core.grow_tree(*arguments, int(seed), thread_count(), deadline())
     return _tree(grown, columns, targets, powers)
 
 
@@ -344,7 +344,7 @@ def grow_forest(
     targets, options, powers = targets.in_units(options, sample[0])
     arguments = columns.arguments, targets._arguments, sample, options._arguments
     drawing = int(draws), cumulated(chances), np.ascontiguousarray(seeds, dtype=np.uint64)
-    grown = _core.grow_forest(*arguments, *drawing, thread_count(), deadline())
+    grown = core.grow_forest(*arguments, *drawing, thread_count(), deadline())
     size = sum(tree.node_count for tree in grown)
     return map_in_threads(lambda tree: _tree(tree, columns, targets, powers), grown, size)
 

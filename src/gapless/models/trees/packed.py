@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.interrupt import deadline
 from ..._ground.threads import map_in_threads, thread_count
 
@@ -72,7 +72,7 @@ class PackedTrees:
                 np.ascontiguousarray(each, dtype=np.int64)
                 for each in (tree.children_right, tree.n_node_samples)
             )
-            _core.pack_tree(right, rows, questions[t], places[t], part)
+            core.pack_tree(right, rows, questions[t], places[t], part)
 
         map_in_threads(pack, range(len(trees)), len(nodes))
         return cls(
@@ -99,16 +99,14 @@ class PackedTrees:
         """The leaf that each row reaches in each tree, (n, trees)."""
         out = np.empty((X.shape[0], len(self)), dtype=np.int64)
         for rows, part in _dense_parts(X):
-            _core.tree_leaves(self._arguments, part, out[rows], thread_count(), deadline())
+            core.tree_leaves(self._arguments, part, out[rows], thread_count(), deadline())
         return out if self.numbers is None else self.numbers[out + self.start[:-1]].astype(int)
 
     def sum(self, X: Any) -> Array:
         """The sum of the leaf values over the trees of each group, (n, groups · width)."""
         out = np.empty((X.shape[0], self._width))
         for rows, part in _dense_parts(X):
-            _core.tree_sums(
-                self._arguments, part, None, out[rows], None, thread_count(), deadline()
-            )
+            core.tree_sums(self._arguments, part, None, out[rows], None, thread_count(), deadline())
         return out
 
     def sum_without(self, X: Any, is_left_out: Array) -> tuple[Array, Array]:
@@ -117,7 +115,7 @@ class PackedTrees:
         used = np.empty(X.shape[0], dtype=np.int64)
         for rows, part in _dense_parts(X):
             bits = np.packbits(is_left_out[:, rows], axis=1, bitorder="little")
-            _core.tree_sums(
+            core.tree_sums(
                 self._arguments, part, bits, out[rows], used[rows], thread_count(), deadline()
             )
         return out, used
@@ -182,7 +180,7 @@ def _distinct(values: Array) -> tuple[Array, Array]:
     """The rows that differ from all before them, and which of these each row is."""
     number = np.empty(len(values), dtype=np.int32)
     first = np.empty(len(values), dtype=np.int64)
-    count = _core.number_rows(values, number, first)
+    count = core.number_rows(values, number, first)
     return values[first[:count]], number
 
 
@@ -343,7 +341,7 @@ def _ranked(feature: Array, content: Array, is_set: Array) -> tuple[Array, list[
             continue
         place, distinct = np.empty((1, len(x)), np.uint32), np.empty((1, len(x)))
         count = np.empty(1, dtype=np.int64)
-        _core.rank_columns(x[None], place, distinct, count, 1, np.inf)
+        core.rank_columns(x[None], place, distinct, count, 1, np.inf)
         rank[rows] = place[0]
         contents.append(distinct[0, : count[0]].copy())
     return features, contents, rank

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from ..._ground import core as _core
+from ..._ground import core
 from ..._ground.interrupt import check, deadline
 from ...unseen import Search, best_of, dealt, mean_losses
 from .tree import levels
@@ -202,7 +202,7 @@ def weakest_links(parent: Array, cost: Array) -> NestedSequence:
     steps = np.zeros(len(parent), dtype=np.int64)
     own = np.ascontiguousarray(cost, dtype=float)
     up = np.ascontiguousarray(parent, dtype=np.int64)
-    alphas = _core.weakest_links(up, own, below, leaves, steps, deadline())
+    alphas = core.weakest_links(up, own, below, leaves, steps, deadline())
     is_split = np.isin(np.arange(len(parent)), parent)
     return NestedSequence(
         parent, np.array(alphas), np.where(is_split & (steps == 0), len(alphas), steps)
