@@ -2,7 +2,7 @@
 
 Public names are loaded on first use, so that `import gapless` is quick: estimators bring
 scikit-learn with them, plots bring matplotlib. `gapless.losses`, `gapless.penalties` and the other
-parts are packages. They stand in this order, and each knows only those before it:
+parts are packages. They are in this order, and each knows only those before it:
 
 _ground       the compiled core, threads, LAPACK, interrupts, validation, progress
 losses, penalties, kernels    what is minimised, one file each

@@ -1,7 +1,7 @@
-"""Equal rows as one: which rows stand for which, by content, with the sum of their weights.
+"""Equal rows as one: which rows represent which, by content, with the sum of their weights.
 
-So a row of weight 2 and the same row twice are one row, a row of weight 0 is none, and neither the
-order of the rows nor how often they repeat changes a bit of the answer.
+So a row of weight 2 and the same row twice are one row, rows of weight 0 are ignored, and neither
+the order of the rows nor how often they repeat changes a bit of the answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Describe parameters once that several estimators or functions share.
 
-A table is numpydoc text, kept beside the base class of a family:
+A table is numpydoc text, kept next to the base class of a family:
 
     SOLVED = '''
     tol : float

@@ -30,7 +30,7 @@ def percent(share: float, decimals: int | None = None) -> str:
 
 
 def enough_decimals(*shares: float, least: int = 0) -> int:
-    """The number of decimals, at least `least`, that tell some shares from 0 % and 100 %."""
+    """The number of decimals, at least `least`, that separate some shares from 0 % and 100 %."""
     distances = [abs(distance) for share in shares for distance in (share, 1 - share)]
     nearest = min((d for d in distances if d > ROUNDING and math.isfinite(d)), default=1.0)
     # Rounding to k decimals moves a percentage by half a unit of the last of them, or slightly more

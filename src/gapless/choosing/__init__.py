@@ -1,10 +1,10 @@
 """Choosing a model for a table: families of models, how each tunes itself, and which is chosen.
 
-from_table is the door: splitting sets rows aside for the test and holds others out in folds,
-judging scores families (family, families) by a metric, in the order of a schedule and within a
-budget, ranking chooses one, and gap_verdicts says how well each generalises; table_model is what is
-kept, and code writes it down. Called by `report` and `cli`; knows `data`, `evaluation`, `metrics`
-and the estimators.
+from_table is the entry point: splitting sets test rows aside and holds others out in folds, judging
+scores families (family, families) by a metric, in the order of a schedule and within a budget,
+ranking chooses one, and gap_verdicts says how well each generalises; table_model is the result, and
+code reproduces it. Called by `report` and `cli`; knows `data`, `evaluation`, `metrics` and the
+estimators.
 """
 
 from typing import TYPE_CHECKING

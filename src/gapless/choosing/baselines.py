@@ -1,4 +1,4 @@
-"""Baselines: what can be predicted without looking at any feature; all others must beat them."""
+"""Baselines: predictions that ignore all features; every other model must beat them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ..certificates import Certificate
 Array = np.ndarray
 
 
-# The same sum in another order differs by so small a share of it.
+# The same sum in another order differs by at most this share of it.
 ROUNDING = 1e-12
 
 
 class _Baseline(BaseEstimator):
     """What both share: rows are counted, and nothing in them is read."""
 
-    # What the best constant has least of.
+    # The loss that the best constant minimises.
     _loss_name: ClassVar[str]
 
     def _loss(self, y: Array, weights: Array) -> float:
@@ -40,7 +40,7 @@ class _Baseline(BaseEstimator):
         raise NotImplementedError
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate, computed again: the loss of this constant against that of the best."""
+        """The certificate, recomputed: the loss of this constant against that of the best."""
         check_is_fitted(self)
         best = clone(self).fit(X, y, sample_weight)
         loss, least = self._loss(*best._read(X, y, sample_weight)), best.certificate_.primal
@@ -56,7 +56,7 @@ class _Baseline(BaseEstimator):
         )
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
-        """Targets and weights of the rows that count."""
+        """Targets and weights of the rows with weight."""
         if y is None:
             raise ValueError(
                 f"requires y to be passed, but the target y is None; {type(self).__name__} learns "
@@ -78,7 +78,7 @@ class _Baseline(BaseEstimator):
 
 
 def _features(X: Any) -> int | None:
-    """The number of columns; None of what has none."""
+    """The number of columns; None for objects without any."""
     try:
         return int(_num_features(X))
     except (TypeError, ValueError):
@@ -111,7 +111,7 @@ class MajorityClassifier(ClassifierMixin, _Baseline):
     class_prior_ : ndarray of shape (n_classes,)
         Their shares of the weight.
     certificate_ : Certificate
-        That no other constant is better.
+        Proof that no other constant is better.
     n_features_in_ : int or None
         The number of features, which are not used.
 
@@ -210,7 +210,7 @@ class MeanRegressor(RegressorMixin, _Baseline):
     mean_ : float
         The mean.
     certificate_ : Certificate
-        That no other constant is better.
+        Proof that no other constant is better.
     n_features_in_ : int or None
         The number of features, which are not used.
 

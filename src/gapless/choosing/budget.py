@@ -1,8 +1,8 @@
-"""Budget: the seconds that are left, and what fits cost in truth against what was guessed.
+"""Budget: the seconds left, and the actual cost of fits against the estimates.
 
-Costs are seconds of our own work, not of the clock on the wall: so that the same table and seed
-lead to the same fits, and the same model, whatever else the machine does. The limit itself is one
-of the clock: where it is in danger, the load of the machine counts too.
+Costs are processor seconds, not wall-clock time, so that the same table and seed lead to the same
+fits, and the same model, whatever else the machine does. The limit itself is wall-clock time: when
+it comes near, the load of the machine counts too.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from .families import Family
 from .family import Facts
 from .splitting import held_out_part
 
-# What others took against their guesses says at most so much about a family not yet tried.
+# The actual times of other families change the estimate for an untried one by at most this factor.
 MOST_LEARNED = 2.0
-# Guesses for so many times the rows that were seen are doubted by this power of that number: a fit
-# that is stopped was for nothing.
+# Estimates for this many times the rows seen are raised by this power of the ratio: a fit that is
+# stopped is wasted.
 DOUBT = 0.15
-# What comes after the fits takes this part of the limit, so much for each row, column and value of
-# the table, whose profile is kept, and for each row held out, by the correction for the choice.
+# The work after the fits takes this part of the limit, plus these seconds per row, column and value
+# of the table, whose profile is kept, and per held-out row, for the correction for selection.
 CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN, CLOSING_VALUE = 0.02, 1e-6, 1e-4, 1.2e-7
 CLOSING_HELD_OUT = 1e-5
-# The load of the machine is known after so many seconds of work; a fit may take so many times what
-# it was given by it, since a load varies.
+# The load of the machine is known after this many seconds of work; a fit may take this many times
+# its time under that load, since a load varies.
 LEAST_WORK, SLACK = 0.5, 1.5
-# Measured times are rounded to so many steps for each doubling: they are never the same twice, and
+# Measured times are rounded to this many steps per doubling: they are never the same twice, but
 # what follows from them should be.
 STEPS = 2
 
 
 class OwnTime:
-    """Seconds of our own work: how long it would have taken by the clock of an idle machine.
+    """Processor seconds: how long the work would have taken on an idle machine.
 
-    Of the thread that asks, or of all threads of this process divided by their number, whichever
-    are more.
+    Of the calling thread, or of all threads of this process divided by their number, whichever is
+    more.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class OwnTime:
         self._total = 0.0
 
     def __call__(self) -> float:
-        """The seconds since it was made."""
+        """The seconds since it was created."""
         thread, process = time.thread_time(), time.process_time()
         self._total += max(thread - self._thread, (process - self._process) / thread_count())
         self._thread, self._process = thread, process
@@ -58,20 +58,20 @@ class OwnTime:
 
 @dataclass(slots=True, eq=False)
 class Budget:
-    """A time limit, and guesses of seconds that get better with every fit.
+    """A time limit, and time estimates that improve with every fit.
 
     Parameters
     ----------
     limit : float
         Seconds for everything.
     facts : Facts
-        What is known of the table.
+        The facts about the table.
     clock : callable, default=time.monotonic
-        Tells the time in seconds.
+        Returns the time in seconds.
     work : callable or None, default=None
-        Tells how many seconds were worked; `OwnTime` if None, or a clock that is not the usual.
+        Returns the seconds worked; `OwnTime` if None, or the clock if it is not the default.
     began : float, default=NaN
-        When all of it began, by the clock; now if NaN. `work` began to count then, too.
+        When everything began, by the clock; now if NaN. `work` started counting then, too.
     """
 
     limit: float
@@ -107,13 +107,13 @@ class Budget:
 
     @property
     def load(self) -> float:
-        """How many seconds of the clock a second of work takes, at least 1."""
+        """Wall-clock seconds per second of work, at least 1."""
         worked = self.worked
         return max(self.seconds / worked, 1.0) if worked > LEAST_WORK else 1.0
 
     @property
     def clock_left(self) -> float:
-        """Seconds of the clock for fits: without those that are kept for the end."""
+        """Wall-clock seconds for fits, without those reserved for the end."""
         end = CLOSING_PART * self.limit + self.load * self._last_work
         return max(self.limit - end - self.seconds, 0.0)
 
@@ -124,19 +124,19 @@ class Budget:
 
     @property
     def shared(self) -> float:
-        """Seconds of work that are shared out.
+        """Seconds of work to share out.
 
-        As long as the clock allows it, they are the same whatever the load is.
+        As long as the clock allows it, they do not depend on the load.
         """
         return max(min(self.limit - self.closing - self.worked, self.clock_left), 0.0)
 
     def on_clock(self, seconds: float | None) -> float | None:
-        """How long so many seconds of work may take by the clock; None for no limit."""
+        """Wall-clock seconds allowed for `seconds` of work; None for no limit."""
         return None if seconds is None else min(SLACK * self.load * seconds, self.clock_left)
 
     @property
     def closing(self) -> float:
-        """Seconds for what comes after the fits."""
+        """Seconds for the work after the fits."""
         return CLOSING_PART * self.limit + self._last_work
 
     @property
@@ -148,29 +148,29 @@ class Budget:
         return table + correction
 
     def learn(self, family: Family, rows: int, took: float) -> None:
-        """Remember what a fit of so many rows took; a baseline tells nothing of others."""
+        """Record the time of a fit of `rows` rows; a baseline says nothing about others."""
         if family.complexity:
             self._speeds[family.form] = rounded(took / family.guess_seconds(self.facts, rows))
 
     def learn_preparing(self, kind: Kind, rows: int, asked: int, took: float) -> None:
-        """Remember what preparing rows took, for a fit and to be asked; it need not be repeated."""
+        """Record the time to prepare rows, for a fit and to predict; it need not be repeated."""
         if (kind, rows) not in self._prepared:
             self._preparing[kind] = rounded(took / max(rows, 1))
             self._preparing_asked[kind] = rounded(took / max(rows + asked, 1))
             self._prepared.add((kind, rows))
 
     def prepare_seconds(self, kind: Kind, rows: int) -> float:
-        """About how long it takes to prepare rows that a fitted model is asked about."""
+        """The estimated seconds to prepare rows for a fitted model."""
         return self._preparing_asked.get(kind, 0.0) * rows
 
     def fit_seconds(self, family: Family, rows: int) -> float:
-        """About how long a fit takes, with preparing its rows unless that has been done."""
+        """The estimated seconds of a fit, including preparation unless that has been done."""
         is_prepared = (family.kind, rows) in self._prepared
         preparing = 0.0 if is_prepared else self._preparing.get(family.kind, 0.0) * rows
         return preparing + self.alone(family, rows)
 
     def alone(self, family: Family, rows: int) -> float:
-        """A fit of prepared rows: the guess, times what fits took against their guesses."""
+        """The estimate for a fit of prepared rows, corrected by the actual times so far."""
         guess = family.guess_seconds(self.facts, rows)
         name, is_quick = family.form
         for form in (family.form, (name, not is_quick)):
@@ -181,7 +181,7 @@ class Budget:
         return guess * min(max(usual, 1 / MOST_LEARNED), MOST_LEARNED)
 
     def rows_for(self, family: Family, seconds: float, most: int, seen: int) -> int:
-        """The most rows that a fit can have in so many seconds, after one of `seen` rows.
+        """The most rows that a fit can use in `seconds`, after one of `seen` rows.
 
         0 if not even one.
         """
@@ -196,12 +196,12 @@ def rounded(measured: float) -> float:
 
 
 def doubt(rows: int, seen: int) -> float:
-    """How many times as long it may take as one would guess from fits of fewer rows."""
+    """The factor by which an extrapolation from fewer rows is raised."""
     return max(rows / max(seen, 1), 1.0) ** DOUBT
 
 
 def most_within(need: Callable[[int], float], seconds: float, most: int) -> int:
-    """The most rows that need at most so many seconds; 0 if not even one."""
+    """The most rows that need at most `seconds`; 0 if not even one."""
     if need(most) <= seconds:
         return most
     low, high = 0, most

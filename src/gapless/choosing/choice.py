@@ -1,4 +1,4 @@
-"""Choice: which model was chosen for a table, among which, and what it can be expected to score."""
+"""Choice: which model was chosen for a table, among which, and its expected score."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Progress:
         "columns", "finding", "preparing" or "judging" (before each part and fit), "judged",
         "skipped", "ranking", "fitting", "finishing" or "testing".
     model : str
-        The family; "" where none is concerned.
+        The family; "" if none is concerned.
     done, total : int
         Families that are done, and all.
     seconds, limit : float
-        The seconds since the beginning, and those that there are; inf without a limit.
+        The seconds since the beginning, and the limit; inf without one.
     text : str
         The same in words.
     """
@@ -48,7 +48,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A family of models, and what it scores on unseen rows.
+    """A family of models, and its score on unseen rows.
 
     Attributes
     ----------
@@ -57,37 +57,37 @@ class Candidate:
     model : str
         The class of its estimator.
     complexity : int
-        Its place from the simplest, 0, on.
+        Its rank of simplicity; 0 is the simplest.
     status : {"judged", "stopped", "skipped", "failed"}
-        Whether it was scored; stopped and skipped ones were too dear for the time limit.
+        Whether it was scored; stopped and skipped ones were too slow for the time limit.
     reason : str
-        Why it was not judged, or not on all rows; "" where there is nothing to say.
+        Why it was not judged, or not on all rows; "" if there is nothing to report.
     rows : int
-        How many rows the largest of its fits has seen.
+        The number of rows of its largest fit.
     train, unseen : float or None
-        The score of rows that it had learned from, and of rows that it had not, in the own sense of
-        the metric: of a loss less is better.
+        The scores on training rows and on unseen rows, in the metric's own direction: for a loss
+        lower is better.
     standard_error : float or None
         Of `unseen`.
     gap : float or None
-        How much better it is on the rows that it had learned from.
+        How much better it is on training rows.
     behind, behind_error : float or None
         How far it is behind the best one on the same rows, and the standard error of that.
     is_clearly_behind : bool
         Whether the best one does clearly better, by the rule of `generalization_`.
     expected : float or None
-        `unseen`, corrected for the choice of the best among all.
+        `unseen`, corrected for selection.
     optimality : str
-        What its certificate says; "" for models that have none.
+        Its certificate in words; "" for models without one.
     generalization : str
         "over-fitted", "under-fitted" or "balanced", and why, in words; see
         `choosing.gap_verdicts`.
     seconds : float
-        How long its fits and predictions took.
+        The time of its fits and predictions.
     settings : mapping of str to plain values
-        What its own search has chosen.
+        The parameters it tuned.
     tuning : Tuning or None
-        The scores of the settings that were tried.
+        The scores of the settings tried.
     """
 
     family: str
@@ -123,20 +123,20 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """What the chosen model says of the rows for testing, (m,) each, in the order of the split.
+    """The chosen model's predictions for the test rows, (m,) each, in the order of the split.
 
     Attributes
     ----------
     y : ndarray
-        What is true.
+        The true values.
     predicted : ndarray
-        What the model predicts.
+        The predictions.
     probabilities : ndarray of shape (m, K) or None
-        Of all classes in their order, where the model has probabilities.
+        Of all classes in their order, if the model has probabilities.
     lower, upper : ndarray or None
         Ends of the prediction intervals, for regression.
     coverage : float
-        The share of new rows that these intervals are to hold.
+        The share of new rows that these intervals should contain.
     """
 
     y: Array
@@ -149,16 +149,16 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """The model that was chosen for a table, and why. Prints as a table of all candidates.
+    """The model chosen for a table, and why. Prints as a table of all candidates.
 
     Attributes
     ----------
     target, task : str
-        The column that is predicted, and whether that is classification or regression.
+        The column to predict, and whether that is classification or regression.
     metric : str
-        What is measured, as it is called in `gapless.metrics`, or "mean_cost".
+        The metric, by its name in `gapless.metrics`, or "mean_cost".
     higher_is_better : bool
-        Whether more of it is better; not so for losses.
+        Whether higher is better; False for losses.
     method : str
         How rows were held out to judge the candidates.
     candidates : tuple of Candidate
@@ -166,16 +166,16 @@ class Choice:
     best, chosen : str
         The family with the best score, and the simplest one within one standard error of it.
     expected, expected_error : float
-        What the chosen one can be expected to score on unseen rows, corrected for the choice, and
-        the standard error of that.
+        The expected score of the chosen one on unseen rows, corrected for selection, and its
+        standard error.
     expected_range : tuple of two floats
-        Between which numbers the score of the rows for testing is expected at 95 %: the score that
-        is expected is not known exactly, and few rows for testing vary.
+        The range that contains the test score with a probability of 95 %: the expected score is not
+        known exactly, and few test rows vary.
     test, baseline : Score
-        The scores of the chosen model and of the baseline on the rows for testing.
+        The scores of the chosen model and of the baseline on the test rows.
     ahead : Score
-        How much better the chosen model is than the baseline on these rows, row by row: above 0
-        if it is better, also where less of the metric is.
+        How much better the chosen model is than the baseline on these rows, row by row: above 0 if
+        it is better, even if lower is better.
     findings : tuple of Finding
         What may be wrong with the table.
     columns : tuple of Column
@@ -185,24 +185,24 @@ class Choice:
     source : str
         Where the table comes from.
     rows : int
-        How many rows of the table have a target.
+        The number of rows with a target.
     code : str
         Python code that fits the same model again.
     seconds : float
-        How long all of it took.
+        The time everything took.
     seed : int
-        The seed of all draws.
+        The seed of all random draws.
     model : TableModel
-        The chosen model, fitted to all rows for training.
+        The chosen model, fitted to all training rows.
     split : Split
-        Rows of the table for training and for testing.
+        The training and test rows of the table.
     answers : Answers
-        What the model says of the rows for testing.
+        The model's predictions for the test rows.
     costs : ndarray of shape (K, K) or None
-        What decisions cost, rows for true classes and columns for decisions, if they were given.
+        The costs of decisions, rows for true classes and columns for decisions, if given.
     test_groups : int or None
-        Of how many groups the rows for testing are, where rows of a group stay together: intervals
-        of `test`, `baseline` and `ahead` are then over groups.
+        The number of groups among the test rows, if rows of a group stay together: intervals of
+        `test`, `baseline` and `ahead` then count groups.
     """
 
     target: str

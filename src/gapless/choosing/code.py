@@ -37,16 +37,16 @@ def code_of(
     columns : sequence of Column
         Its columns with their roles.
     test : float
-        The part of the rows for testing.
+        The part of the rows set aside for the test.
     seed : int
         The seed of the draw.
     learned : str, default=""
-        The call of `Folds` for the rows that the model has learned from; "" if from all.
+        The call of `Folds` for the model's training rows; "" for all.
 
     Returns
     -------
     str
-        A script that ends by printing the score of the rows for testing.
+        A script that ends by printing the test score.
     """
     names: dict[str, set[str]] = {
         "gapless.choosing": {"TableModel", "set_aside"},
@@ -98,7 +98,7 @@ def _reading(table: Table, names: dict[str, set[str]]) -> str:
 
 
 def _roles(columns: Sequence[Column]) -> str:
-    """What describe_columns was told."""
+    """The arguments of describe_columns."""
     named = {role: [c.name for c in columns if c.role == role] for role in ("group", "time")}
     told = [f", {role}={found[0]!r}" for role, found in named.items() if found]
     dropped = [column.name for column in columns if column.role == "dropped"]
@@ -122,7 +122,7 @@ def _estimator(model: BaseEstimator, names: dict[str, set[str]]) -> str:
     """A model with the parameters that differ from their defaults."""
     cls = type(model)
     package, *inside = cls.__module__.split(".")
-    # All models of gapless have their names at its root.
+    # All gapless models have their names at its root.
     home = package if inside[0] == "models" else f"{package}.{inside[0]}"
     names.setdefault(home, set()).add(cls.__name__)
     given = model.get_params(deep=False)

@@ -1,7 +1,7 @@
-"""All families of models for tables: how each model is built, and what a fit of it takes.
+"""All families of models for tables: how each model is built, and the time of a fit.
 
 Every model tunes itself inside its own fit: by leave-one-out, along a path, by folds, by pruning,
-or by rounds that are judged on rows held out. So the rows that judge a family never tuned it.
+or by rounds judged on held-out rows. So a family is never judged on rows that tuned it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ from ..models.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .baselines import MajorityClassifier, MeanRegressor
 from .family import Facts, Family, FitSeconds, is_for_folds
 
-# Boosting without folds holds rows out to judge its rounds, where the part has a few dozen rows.
+# Boosting without folds holds rows out to judge its rounds, from this many rows on: a few dozen are
+# held out.
 FEWEST_TO_HOLD_OUT = 500
 MOST_ROUNDS = 1000
-# Of more columns than rows every round looks at many columns for little: few rounds, large steps.
+# With more columns than rows every round examines many columns for little gain: few rounds, large
+# steps.
 WIDE_RATE, WIDE_ROUNDS = 0.2, 40
-# Of more columns, forests for regression try 3·√columns at a split, which begins with a third.
+# With more columns, forests for regression try 3·√columns at a split, which begins with a third.
 MANY_COLUMNS, TRIED = 100, 3.0
-# Boosting of fewer rows takes smaller steps.
+# With fewer rows boosting takes smaller steps.
 FEW_ROWS = 2000
-# The work of one Newton step, in multiplications: up to so many, strengths are chosen by
+# The work of one Newton step, in multiplications: up to this, strengths are chosen by
 # leave-one-out, beyond it by folds, or on a sample.
 MOST_LEFT_OUT = 2e8
-# What is done once for each row takes as long as so many columns.
+# The work done once per row costs as much as this many columns.
 LEAST_WIDTH = 40
 
 
@@ -46,9 +48,9 @@ def newton_work(facts: Facts) -> float:
 
 
 def by_rows_or_folds(facts: Facts) -> str:
-    """How strengths are chosen: "loo", or "cv" where that is cheaper.
+    """How strengths are chosen: "loo", or "cv" if that is cheaper.
 
-    Weights of words are many, and leaving one row out takes as long as a fit.
+    Words have many weights, and leaving one row out takes as long as a fit.
     """
     return "loo" if not facts.has_text and newton_work(facts) <= MOST_LEFT_OUT else "cv"
 
@@ -70,23 +72,23 @@ def linear_svm(facts: Facts, seed: int) -> Any:
 
 
 def ridge(facts: Facts, seed: int) -> Any:
-    """Ridge regression; many words have no eigenvalues that could be found in time."""
+    """Ridge regression; with many words the eigenvalues cannot be found in time."""
     return Ridge(alpha="cv" if facts.has_text else "loo")
 
 
 def bayes_of_words(facts: Facts, seed: int) -> Any:
-    """Naive Bayes of tf-idf weights, with what is added to them chosen by leave-one-out."""
+    """Naive Bayes on tf-idf weights, with its pseudo-count chosen by leave-one-out."""
     return MultinomialNB(alpha="loo")
 
 
 def pruned_tree(facts: Facts, seed: int) -> Any:
-    """A tree whose price of a leaf is chosen by folds."""
+    """A tree whose leaf price is chosen by folds."""
     cls = DecisionTreeClassifier if facts.classes else DecisionTreeRegressor
     return cls(ccp_alpha="cv", random_state=seed)
 
 
 def forest(facts: Facts, seed: int) -> Any:
-    """A forest, with leaves whose size is chosen out of bag."""
+    """A forest whose leaf size is chosen out of bag."""
     if facts.classes:
         return RandomForestClassifier(min_samples_leaf="oob", random_state=seed)
     share = TRIED / sqrt(facts.columns) if facts.columns > MANY_COLUMNS else 1.0
@@ -96,11 +98,12 @@ def forest(facts: Facts, seed: int) -> Any:
 def boosted(
     facts: Facts, seed: int, leaves: int, rate: float, rounds: int, is_quick: bool = False
 ) -> Any:
-    """Boosted trees: of many rows, rounds end when rows held out are predicted no better.
+    """Boosted trees: with many rows, rounds end when held-out rows are predicted no better.
 
-    Of few rows they are chosen by folds; of few with very many columns there are so many. Folds
+    With few rows folds choose them; with few rows and very many columns the number is fixed. Folds
     judge classes by the squared error of probabilities: log loss has its minimum long before that
-    of wrong decisions, since trees are soon too sure of a few rows. `is_quick` takes no folds.
+    of wrong decisions, since trees soon become over-confident about a few rows. `is_quick` uses no
+    folds.
     """
     cls = HistGradientBoostingClassifier if facts.classes else HistGradientBoostingRegressor
     is_by_folds = is_for_folds(facts) and not is_quick
@@ -119,7 +122,7 @@ def boosted(
 
 
 def boosted_small(facts: Facts, seed: int, is_quick: bool = False) -> Any:
-    """Boosted trees of six leaves, in which at most five columns meet."""
+    """Boosted trees of six leaves, in which at most five columns interact."""
     rate = 0.05 if facts.rows < FEW_ROWS else 0.1
     return boosted(facts, seed, leaves=6, rate=rate, rounds=150, is_quick=is_quick)
 
@@ -167,7 +170,7 @@ CLASSIFIERS = (
         complexity=2,
         make=lambda facts, seed: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
         seconds=FitSeconds(0.02, 0.03),
-        # Its matrix of covariances has a row and a column for each.
+        # Its covariance matrix has a row and a column for each.
         widest=1000,
         takes_text=False,
     ),
@@ -369,14 +372,14 @@ FAMILIES = CLASSIFIERS + REGRESSORS
 
 
 def families_for(facts: Facts, names: Sequence[str] | None = None) -> list[Family]:
-    """The families that can learn from a table, the cheapest first and the baseline before all.
+    """The families that can learn from a table, the baseline first, then the cheapest.
 
     Parameters
     ----------
     facts : Facts
         What is known of the table.
     names : sequence of str or None, default=None
-        The families that are wanted, by name; None for all. The baseline is always there.
+        The families by name; None for all. The baseline is always included.
 
     Returns
     -------
@@ -385,7 +388,7 @@ def families_for(facts: Facts, names: Sequence[str] | None = None) -> list[Famil
     Raises
     ------
     ValueError
-        When no family of the task has one of the names.
+        If no family of the task has one of the names.
     """
     of_task = [family for family in FAMILIES if family.task == facts.task]
     wanted = None if names is None else {_found(name, of_task) for name in names}
@@ -403,7 +406,7 @@ def families_for(facts: Facts, names: Sequence[str] | None = None) -> list[Famil
 
 
 def _found(name: str, families: Sequence[Family]) -> str:
-    """The name of a family as it is written here; spaces, dashes and capitals do not matter."""
+    """The name of a family as written here; spaces, dashes and capitals do not matter."""
     by_plain = {_plain(family.name): family.name for family in families}
     if _plain(name) in by_plain:
         return by_plain[_plain(name)]

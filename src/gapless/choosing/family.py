@@ -1,8 +1,8 @@
-"""A family of models: what it needs to know of a table, what a fit takes, what it is built from.
+"""A family of models: what it needs to know about a table, the time of a fit, how it is built.
 
 Facts are known before any fit. The seconds of a fit follow laws fitted to measured times,
-fixed + factor·rowsᵃ·widthᵇ·classesᶜ·max(width/rows, 1)ᵈ: where columns are more than rows, nearly
-all models fit their rows without error, and tuning takes longer for each value of the table.
+fixed + factor·rowsᵃ·widthᵇ·classesᶜ·max(width/rows, 1)ᵈ: with more columns than rows, nearly all
+models fit their rows without error, and tuning takes longer for each value of the table.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from ..data import FEWEST_OF_A_LEVEL, MOST_WORDS, Column, Kind, Target, Task
 Array = np.ndarray
 
 
-# Of a category, so many levels are kept by a preparation, and one for all others.
+# Preparation keeps this many levels of a category, and one for all others.
 MOST_LEVELS = 200
 PARTS_OF_A_DATE = 13
-# Texts of so many rows have about 40·rows^0.6 different words (Heaps' law).
+# Texts of n rows have about 40·n^0.6 different words (Heaps' law).
 HEAPS_FACTOR, HEAPS_POWER = 40.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a table before any model is fitted.
+    """The facts about a table before any model is fitted.
 
     Attributes
     ----------
     task : {"classification", "regression"}
-        What predicting the target is.
+        The task of predicting the target.
     rows : int
-        The number of rows for training.
+        The number of training rows.
     columns : int
         The number of columns that are features.
     features : int
-        About how many numbers a row has when categories have one column per level, and texts one
-        per word.
+        About how many numbers a row has with one column per level of a category and per word of a
+        text.
     classes : int
         The number of classes; 0 for regression.
     smallest_class : int
@@ -79,7 +79,7 @@ def facts_of(columns: Sequence[Column], target: Target, rows: Array | None = Non
     target : Target
         The target, from `read_target`.
     rows : ndarray of int or None, default=None
-        The rows of the table that are for training; None for all in which the target is known.
+        The training rows of the table; None for all rows with a target.
 
     Returns
     -------
@@ -118,9 +118,9 @@ def _width(column: Column, rows: int) -> int:
     return 2 if column.missing else 1
 
 
-# Sizes at which the factor of a law is the seconds beyond the fixed ones.
+# The sizes at which a law's factor is its seconds beyond the fixed ones.
 ROWS, WIDTH = 10_000, 20
-# Matrices of words have so few entries in a row, whatever their width.
+# Entries per row of a matrix of words, whatever its width.
 ENTRIES_OF_A_TEXT = 60
 
 
@@ -137,13 +137,12 @@ class FitSeconds:
     rows, width, classes : float
         Powers of the number of rows, of numbers in a row, and of classes.
     words : float
-        How many times as long it takes for weights of words, for which a family may be tuned in
-        another way.
+        The factor for weights of words, for which a family may be tuned differently.
     several : float
-        How many times as long it takes for more than two classes of what is no text, where rows
-        are left out of all classes together.
+        The factor for more than two classes without texts, if rows are left out of all classes
+        together.
     wide : float
-        Power of the number of columns for each row, where there are more of them than rows.
+        Power of the number of columns per row, if there are more columns than rows.
     """
 
     fixed: float
@@ -156,14 +155,14 @@ class FitSeconds:
     wide: float = 0.0
 
     def of(self, rows: int, width: int, classes: int, has_text: bool = False) -> float:
-        """About how long a fit takes.
+        """The estimated seconds of a fit.
 
         Parameters
         ----------
         rows, width, classes : int
             Rows, numbers in a row, and classes (0 for regression).
         has_text : bool, default=False
-            Whether the numbers are mostly weights of words, of which few are not 0.
+            Whether the numbers are mostly weights of words, few of which are nonzero.
         """
         entries = max(min(width, ENTRIES_OF_A_TEXT) if has_text else width, 1)
         by_size = (rows / ROWS) ** self.rows * (entries / WIDTH) ** self.width
@@ -173,10 +172,10 @@ class FitSeconds:
         return self.fixed + self.factor * by_size * by_kind
 
 
-# Folds choose the rounds of boosting in tables of fewer rows, which are all needed, and of at most
-# so many entries. Of larger ones and of texts they take longer than what they gain is worth.
+# Folds choose the rounds of boosting in tables with fewer rows, which are all needed, and at most
+# this many entries. For larger ones and for texts they cost more time than they are worth.
 ROWS_TO_HOLD_OUT, MOST_IN_FOLDS = 10_000, 250_000
-# So many numbers of a matrix are held in memory at most, for linear models of long tables.
+# The most numbers of a matrix held in memory, for linear models of long tables.
 MOST_NUMBERS = 60_000_000
 
 
@@ -193,35 +192,35 @@ class Family:
     Attributes
     ----------
     name : str
-        What it is called, in words.
+        Its name in words.
     task : {"classification", "regression"}
-        What it does.
+        Its task.
     kind : {"numbers", "table"}
-        What it takes, as in `prepare`.
+        Its input, as in `prepare`.
     complexity : int
         Its rank of simplicity; 0 is the baseline.
     make : callable
         Builds the estimator from the facts and a seed.
     seconds : FitSeconds
-        How long a fit takes.
+        The time of a fit.
     asking : float
-        About which part of learning from a row it takes to predict one.
+        The time to predict a row, as a part of that to learn from it.
     largest, widest : int or None
-        The most rows and numbers in a row that one fit can use, whatever the time; None for all.
+        The most rows, and numbers per row, that one fit can use, whatever the time; None for all.
     fewest : int
         Rows below which it has no advantage over its simpler relatives.
     takes_text : bool
-        Whether it is of use for the many words of free texts.
+        Whether it suits the many words of free texts.
     needs_text : bool
-        Whether it takes nothing else than free texts.
+        Whether it takes only free texts.
     folds_seconds : FitSeconds or None
-        How long one takes of small tables, where folds choose the rounds of boosting.
+        The time of a fit to small tables, where folds choose the rounds of boosting.
     quick : callable or None
-        Builds the estimator where there is no time for folds.
+        Builds the estimator if there is no time for folds.
     goes_first : bool
-        Whether it is judged on all rows before any other is looked at.
+        Whether it is judged on all rows before all others.
     full : Family or None
-        Of a family in its quick form, the family itself.
+        For a family in its quick form, the family itself.
     """
 
     name: str
@@ -243,11 +242,11 @@ class Family:
 
     @property
     def form(self) -> tuple[str, bool]:
-        """Its name, and whether it is in its quick form: fits of one form take as long."""
+        """Its name, and whether it is the quick form: fits of one form take equally long."""
         return self.name, self.full is not None
 
     def quicker(self, facts: Facts) -> Family | None:
-        """The same family without folds inside its fits; None if it has none.
+        """The same family without folds inside its fits; None if it has no such form.
 
         Parameters
         ----------
@@ -266,12 +265,12 @@ class Family:
         facts : Facts
             What is known of the table.
         seed : int
-            For what is random in it.
+            Seed of its random draws.
         """
         return self.make(facts, seed)
 
     def guess_seconds(self, facts: Facts, rows: int) -> float:
-        """About how long one fit takes, preparation included.
+        """The estimated seconds of one fit, including preparation.
 
         Parameters
         ----------
@@ -280,7 +279,7 @@ class Family:
         rows : int
             The number of rows of the fit.
         """
-        # Of words every kind has many columns.
+        # With words every kind has many columns.
         is_wide = self.kind == "numbers" or facts.has_text
         width = facts.features if is_wide else facts.columns
         law = self.seconds

@@ -1,4 +1,4 @@
-"""What a fitted model says of itself, as plain data: coefficients, settings, what it has tuned."""
+"""A fitted model as plain data: coefficients, settings, and what it has tuned."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Coefficient:
     name : str
         The feature, after preparation.
     value : float
-        What one standard deviation of a number, or the presence of a level, adds to the answer of
-        the model.
+        The effect of one standard deviation of a number, or of the presence of a level, on the
+        model's answer.
     per_unit : float
-        What one unit of the column adds.
+        The effect of one unit of the column.
     of : str
-        The class it speaks for; "" for numbers.
+        The class it points to; "" for numbers.
     """
 
     name: str
@@ -73,7 +73,7 @@ def coefficients_of(pipeline: Any, classes: Any = None) -> tuple[Coefficient, ..
         return ()
     units = weights / _scales(pipeline, len(names))
     labels = [] if classes is None else [str(label) for label in classes]
-    # One row of coefficients speaks for the second of two classes.
+    # One row of coefficients is for the second of two classes.
     speaks = labels if len(weights) == len(labels) else labels[1:2] * len(weights) or [""]
     order = np.argsort(-np.abs(weights), axis=None, kind="stable")
     places = (divmod(int(k), weights.shape[1]) for k in order)
@@ -90,7 +90,7 @@ def last_of(pipeline: Any) -> Any:
 
 
 def feature_names(pipeline: Any, width: int) -> list[str]:
-    """What the features are called that the model is given; by their position if nothing is known.
+    """The names of the model's features; their positions if nothing is known.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def feature_names(pipeline: Any, width: int) -> list[str]:
 
 
 def _scales(pipeline: Any, width: int) -> Array:
-    """By what each feature was divided in the preparation of a table; 1 where it was not."""
+    """The divisor of each feature in the preparation of a table; 1 if there was none."""
     scales = np.ones(width)
     steps = pipeline[:-1] if isinstance(pipeline, Pipeline) else []
     for step in steps:
@@ -132,9 +132,9 @@ def _scale_of(scaler: StandardScaler, width: int) -> Array:
 
 # More values than these are thinned out: a curve needs no more.
 MOST_VALUES = 120
-# Parameters that are counted, and are drawn along a straight axis; all others by their logarithm.
+# Counted parameters, drawn on a linear axis; all others are logarithmic.
 COUNTED = ("n_neighbors", "rounds")
-# What fitted models call the values that they chose, and what people call them.
+# The names of chosen values in fitted models, and for people.
 CHOSEN = {
     "C_": "C",
     "alpha_": "alpha",
@@ -148,21 +148,21 @@ CHOSEN = {
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """A parameter that was tuned inside a fit, its values and their scores.
+    """A parameter tuned inside a fit, its values and their scores.
 
     Attributes
     ----------
     parameter : str
         The parameter, such as "C", "n_neighbors" or "rounds".
     values : tuple of float
-        The values that were tried, in rising order; of very many, some.
+        The values tried, in rising order; some of them if there are very many.
     unseen, standard_errors : tuple of float
         The score of unseen rows for each value, the larger the better, and its standard error; NaN
-        where that is not known. With several parameters, the best over the others.
+        if unknown. With several parameters, the best over the others.
     chosen, best : int
-        Positions of the value that was chosen and of the one with the largest score.
+        Positions of the chosen value and of the one with the largest score.
     metric : str
-        What the score is.
+        The name of the score.
     is_log : bool
         Whether the values are spread over orders of magnitude.
     """
@@ -185,7 +185,7 @@ class Tuning:
 
 
 def tuning_of(fitted: Any) -> Tuning | None:
-    """What a fitted model tuned; None where it did not.
+    """What a fitted model tuned; None if nothing.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def tuning_of(fitted: Any) -> Tuning | None:
 
 
 def settings_of(fitted: Any) -> dict[str, Any]:
-    """What a fitted model chose: its tuned parameters, and how large it became.
+    """A fitted model's choices: its tuned parameters, and its size.
 
     Parameters
     ----------
@@ -237,19 +237,19 @@ def _last(fitted: Any) -> Any:
 
 
 def _is_open(model: Any, name: str) -> bool:
-    """Whether a parameter was left to the fit: by its value, or by a class that has none of it."""
+    """Whether a parameter was left to the fit: by its value, or by a class without it."""
     return not isinstance(getattr(model, name, None), Real)
 
 
 def _plain(value: Any) -> Any:
-    """A number as Python's own; of several equal ones the first."""
+    """A number as Python's own; the first of several equal ones."""
     if isinstance(value, np.ndarray):
         value = value.ravel()[0] if value.size else None
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _size_of(model: Any) -> dict[str, Any]:
-    """How large a model became: rounds, trees, leaves, or coefficients that are not 0."""
+    """The size of a model: rounds, trees, leaves, or nonzero coefficients."""
     if isinstance(getattr(model, "trace_", None), BoostingTrace):
         return {"rounds": len(model.trees_), "max_leaf_nodes": model.max_leaf_nodes}
     if hasattr(model, "n_estimators"):
@@ -268,7 +268,7 @@ def _size_of(model: Any) -> dict[str, Any]:
 
 
 def _of_search(search: Search) -> Tuning:
-    """Scores by the first parameter, the best over the others; the last looks were at most rows."""
+    """Scores by the first parameter, the best over the others; later results use more rows."""
     parameter = next(iter(search.values))
     tried = np.asarray(search.values[parameter], dtype=float)
     is_whole = search.rows == search.rows.max()
@@ -310,14 +310,14 @@ def _of_rounds(model: Any, trace: BoostingTrace) -> Tuning:
 
 
 def _metric_of(model: Any) -> str:
-    """What models are tuned by: their own loss, on rows left out."""
+    """The score that tunes models: their own loss, on left-out rows."""
     if is_regressor(model):
         return "neg_mean_squared_error"
     return "neg_log_loss" if hasattr(model, "predict_proba") else "neg_loss"
 
 
 def _from_worst(scores: Array) -> Array:
-    """Positions in the order of rising scores; first those that are not known."""
+    """Positions in the order of rising scores; unknown ones first."""
     return np.argsort(np.where(np.isnan(scores), -np.inf, scores), kind="stable")
 
 

@@ -42,9 +42,9 @@ from .table_model import TableModel, within
 
 Array = np.ndarray
 
-# Seconds that stand for no limit.
+# Seconds that mean no limit.
 FOREVER = 1e9
-# Of the intervals that are shown with the test.
+# Of the intervals shown with the test.
 COVERAGE = 0.9
 # Stages that end the work on a family.
 ENDS = ("judged", "skipped")
@@ -66,7 +66,7 @@ def choose(
     seed: int = 0,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Choice:
-    """Choose a model for a table, and say what it will score on rows it has not seen.
+    """Choose a model for a table, and estimate its score on unseen rows.
 
     Parameters
     ----------
@@ -75,30 +75,31 @@ def choose(
     target : str
         The column to predict.
     task : {"auto", "classification", "regression"}, default="auto"
-        What predicting it is.
+        The task of predicting it.
     models : str, sequence of str or None, default=None
-        Families of models, by name, such as "boosted trees"; a text may hold several, with commas
-        between them. None tries all that suit the table. The baseline is always included.
+        Families of models, by name, such as "boosted trees"; a text may list several, separated by
+        commas. None tries all that suit the table. The baseline is always included.
     metric : str, default="auto"
-        What is compared: accuracy, error_rate, balanced_accuracy, f1, precision, recall, roc_auc,
-        average_precision, log_loss, brier, or r2, mse, rmse, mae. "auto" is R² for regression, the
-        area under the ROC curve for two classes of which one has ten times the rows of the other,
-        the mean cost where costs are given, and else the accuracy.
+        The metric to compare: accuracy, error_rate, balanced_accuracy, f1, precision, recall,
+        roc_auc, average_precision, log_loss, brier, or r2, mse, rmse, mae. "auto" is R² for
+        regression, the area under the ROC curve for two classes if one has ten times as many rows
+        as the other, the mean cost if costs are given, and else the accuracy.
     time_limit : float or None, default=60.0
-        Seconds for all of it; None for no limit.
+        Seconds for everything; None for no limit.
     test : float, default=0.2
-        The part of the rows that is set aside first, and used once, at the end.
+        The part of the rows set aside first and used once, at the end.
     group, time : str or None, default=None
         The column whose equal values stay together, and the one that orders rows in time: the
-        latest rows are then for testing.
+        latest rows are then the test rows.
     drop : sequence of str, default=()
-        Columns to leave out.
+        Columns to exclude.
     costs : path, array-like, mapping or None, default=None
-        What decisions cost: a file or a table (K, K) with a row for each true class and a column
-        for each decision, or what missing each class costs. Decisions are then those of least
+        The costs of decisions: a file or a table (K, K) with a row for each true class and a column
+        for each decision, or the cost of missing each class. Decisions are then those of least
         expected cost.
     seed : int, default=0
-        Of all draws: the same seed gives the same result, unless the time limit cuts it short.
+        Seed of all random draws: the same seed gives the same result, unless the time limit cuts it
+        short.
     on_progress : callable, default=None
         Called with a `Progress` before each fit and after each family.
 
@@ -110,16 +111,16 @@ def choose(
     Raises
     ------
     TableError
-        When nothing can be learned from the table; it says why, and what to do.
+        If nothing can be learned from the table; the message says why, and what to do.
     ValueError
-        When an option is not known.
+        If an option is unknown.
 
     Notes
     -----
-    All families are judged on the same held-out rows: 5 folds, or a fifth of the rows where there
-    are 20,000 and more. Of those whose score is within one standard error of the best, that of
-    their difference, the simplest is chosen, and its score corrected for the choice. A family that
-    is too slow for the limit is judged on some of the rows, or skipped with a reason.
+    All families are judged on the same held-out rows: 5 folds, or a fifth of the rows from 20,000
+    rows on. The simplest within one standard error (of the paired difference) of the best is
+    chosen, and its score corrected for selection. A family too slow for the limit is judged on some
+    of the rows, or skipped with a reason.
 
     Examples
     --------
@@ -210,7 +211,7 @@ def choose(
 
 
 def _units(table: Table, columns: Sequence[Column], rows: Array) -> int:
-    """How many groups there are among some rows, or how many rows without groups."""
+    """The number of groups among some rows, or of rows without groups."""
     labels = group_labels(table.frame[rows], columns)
     return len(rows) if labels is None else int(labels.max()) + 1
 
@@ -219,7 +220,7 @@ def _units(table: Table, columns: Sequence[Column], rows: Array) -> int:
 
 
 def _names(models: str | Sequence[str] | None) -> list[str] | None:
-    """Families by name, from a list or from a text with commas."""
+    """Families by name, from a list or a comma-separated text."""
     if models is None or (isinstance(models, str) and models.strip() in ("", "all", "auto")):
         return None
     named = models.split(",") if isinstance(models, str) else models
@@ -245,7 +246,7 @@ def in_short(columns: Sequence[Column]) -> str:
 
 
 class _Progress:
-    """Tells a caller what is being done, if there is one."""
+    """Reports to a caller what is being done, if there is one."""
 
     def __init__(self, began: float, limit: float, on_progress: Callable[[Progress], None] | None):
         self.began, self.limit, self.on_progress = began, limit, on_progress
@@ -253,7 +254,7 @@ class _Progress:
         self.total = 0
 
     def __call__(self, stage: str, model: str = "", *, text: str) -> None:
-        """Pass on an event; a family that is done is counted, once."""
+        """Pass on an event; a finished family is counted, once."""
         if stage in ENDS:
             self.ended.add(model)
         if self.on_progress is None:
@@ -273,9 +274,9 @@ def _fitted(
     learned: Target,
     named: dict[Any, dict[Any, float]] | None,
 ) -> tuple[TableModel, str, list[str]]:
-    """The chosen family, fitted to all rows for training if there is time.
+    """The chosen family, fitted to all training rows if there is time.
 
-    Also which of the folds' rows these are, in code, "" for all; and notes on that.
+    Also which of the folds' rows these are, in code, "" for all; and notes about it.
     """
     trial = ranking.chosen
     assert trial.held is not None
@@ -318,7 +319,7 @@ def _tell_apart(model: TableModel, judging: Judging, ranking: Ranking) -> None:
 
 
 def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
-    """All candidates, the chosen one with what its last fit says."""
+    """All candidates, the chosen one described by its last fit."""
     chosen = ranking.chosen.family.name
     return tuple(
         described(one, model.pipeline_) if one.family == chosen else one
@@ -327,7 +328,7 @@ def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
 
 
 def _baseline(judging: Judging, learned: Target, answered: AnsweredRows) -> AnsweredRows:
-    """What a model that looks at no feature says of the same rows."""
+    """The predictions of the baseline for the same rows."""
     model = judging.decided(baseline_model(learned.task))
     model.fit(np.zeros((len(learned.values), 1)), learned.values)
     n = len(answered.y)
@@ -336,7 +337,7 @@ def _baseline(judging: Judging, learned: Target, answered: AnsweredRows) -> Answ
 
 
 def _answers(model: TableModel, answered: AnsweredRows, frame: Any) -> Answers:
-    """What the model says of the rows for testing."""
+    """The model's predictions for the test rows."""
     if model.classes_ is None:
         predicted, lower, upper = model.around(frame, answered("predict"), COVERAGE)
         return Answers(answered.y, predicted, None, lower, upper, COVERAGE)

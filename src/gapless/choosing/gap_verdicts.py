@@ -1,10 +1,10 @@
-"""Over-fitted, under-fitted or balanced: the gap of a family between its own and unseen rows.
+"""Over-fitted, under-fitted or balanced: the gap of a family between training and unseen rows.
 
-The rule is that of `unseen.verdict`, with the other families in the place of a model's simpler and
-richer versions: "clearly" is `evaluation.is_clearly_behind`. A gap matters by its size against two
-things: how well it is known, and how much the model gains by looking at the columns at all. And it
-is a fault only where another model does better on unseen rows: forests and boosting memorise their
-training rows, and are often the best on unseen ones.
+The rule is that of `unseen.verdict`, with the other families in place of a model's simpler and
+richer versions: "clearly" is `evaluation.is_clearly_behind`. The size of a gap is compared with two
+things: how well it is known, and how much the model gains by using the columns at all. And it is a
+fault only if another model does better on unseen rows: forests and boosting memorise their training
+rows, and are often the best on unseen ones.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..unseen import sentence
 from .choice import Candidate
 from .metric import Metric
 
-# A gap is sure from so many standard errors of the unseen score on.
+# A gap is certain from this many standard errors of the unseen score on.
 SURE = 2.0
-# And wide, if it is also more than this part of what the model gains over one without columns.
+# And wide, if it is also more than this part of the model's gain over the baseline.
 WIDE = 0.1
 NOTHING_BETTER = "nothing simpler does clearly better"
 NO_GAIN = "on unseen rows it is no better than a baseline that ignores the columns"
@@ -27,7 +27,7 @@ NO_GAIN = "on unseen rows it is no better than a baseline that ignores the colum
 def with_gap_verdicts(
     candidates: Sequence[Candidate], best: str, metric: Metric
 ) -> tuple[Candidate, ...]:
-    """The same candidates, those with a score with their gap in words.
+    """The same candidates, with the gap of each scored one in words.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def with_gap_verdicts(
         - "over-fitted": the gap is wide, and the best family, a simpler one, does clearly better on
           the same unseen rows, by the rule of `generalization_`;
         - "under-fitted": the gap is not wide, and the best family, a richer one, does;
-        - "balanced": none of these.
+        - "balanced": neither.
 
-        A gap is wide if it is more than two standard errors, and more than a tenth of what the
-        model gains over the baseline. It is not a fault in itself.
+        A gap is wide if it is more than two standard errors, and more than a tenth of the model's
+        gain over the baseline. It is not a fault in itself.
     """
     named = {one.family: one for one in candidates}
     baseline = next((one for one in candidates if one.complexity == 0 and one.is_judged), None)
@@ -69,14 +69,14 @@ def _in_words(one: Candidate, best: Candidate, baseline: Candidate | None, metri
 
 
 def _gained(one: Candidate, baseline: Candidate | None, metric: Metric) -> float | None:
-    """How much better it is on unseen rows than the baseline, if that is known."""
+    """How much better it is on unseen rows than the baseline, if known."""
     if baseline is None or baseline.unseen is None or one.unseen is None or one is baseline:
         return None
     return float(metric.own(one.unseen) - metric.own(baseline.unseen))
 
 
 def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str, str]:
-    """The kind of a gap, and why it is of that kind."""
+    """The kind of a gap, and the reason."""
     gap, error = one.gap or 0.0, one.standard_error or 0.0
     # The baseline cannot follow its training rows.
     is_sure = gap > SURE * error and one.complexity > 0

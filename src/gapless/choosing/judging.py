@@ -1,4 +1,4 @@
-"""Judging: what a family scores on rows held out, the same for all, within a time limit."""
+"""Judging: the score of each family on the same held-out rows, within a time limit."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .splitting import Folds
 Array = np.ndarray
 
 
-# A part so small is not missed: its rows need not be learned at the end, if time is short.
+# A part this small is not missed: its rows need not be learned at the end, if time is short.
 SMALL_PART = 0.1
-# The score on rows that were learned from is that of so many.
+# The training score is that of at most this many rows.
 MOST_TRAIN = 10_000
-# With so many times the rows a model is fitted again at the end.
+# Refit at the end only with this many times as many rows.
 WORTH_IT = 1.2
 NO_TIME = "there was no time for more"
-# What is kept for the end is told if it is this part of what is left.
+# The time reserved for the end is mentioned if it is this part of what is left.
 TOLD = 0.05
 # How often rows are predicted at the end.
 ASKED_AT_END = 2
@@ -42,7 +42,7 @@ ASKED_AT_END = 2
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """How a family fared.
+    """The result of judging a family.
 
     Attributes
     ----------
@@ -53,17 +53,17 @@ class Trial:
     rows : int
         The rows of the largest fit; 0 if there was none.
     is_whole : bool
-        Whether these are all that the family can use.
+        Whether these are all rows that the family can use.
     held : HeldOut or None
-        Its scores, where it has any.
+        Its scores, if any.
     failure : str
         Its error, if it failed.
     reason : str
         Why it was not judged, or not on all rows.
     seconds : float
-        What all its fits and predictions took, by the clock.
+        The wall-clock time of all its fits and predictions.
     ask_seconds : float
-        What predicting a row took, in seconds of work.
+        The time to predict a row, in seconds of work.
     """
 
     family: Family
@@ -84,7 +84,7 @@ class Trial:
 
 @dataclass(eq=False)
 class Judging:
-    """Judges families on the same splits of the rows for training.
+    """Judges families on the same splits of the training rows.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class Judging:
     budget : Budget
         The time.
     test_rows : int
-        How many rows will be predicted at the end.
+        The number of rows to predict at the end.
     seed : int
         Of folds and models.
     say : callable
-        Told what is being done: a stage, the family, and a text.
+        Called with what is being done: a stage, the family, and a text.
     """
 
     rows: Rows
@@ -115,12 +115,12 @@ class Judging:
 
     @cached_property
     def folds(self) -> Folds:
-        """What is held out, and what smaller fits learn from."""
+        """The held-out rows, and the training rows of smaller fits."""
         return Folds(self.rows, self.budget.facts.task, self.seed)
 
     @cached_property
     def _numbered(self) -> Rows:
-        """The rows by their numbers, so that families share what is prepared."""
+        """The rows by number, so that families share preparations."""
         return replace(self.rows, X=np.arange(len(self.rows))[:, None])
 
     @cached_property
@@ -133,12 +133,12 @@ class Judging:
         """Preparation and model of a family, unfitted."""
         model = family.build(self.budget.facts, self.seed)
         features = [column for column in self.columns if column.is_feature]
-        # The baseline looks at no column, so that one is enough, and nothing has to be prepared.
+        # The baseline uses no column, so one is enough, and nothing has to be prepared.
         used = features if family.complexity else features[:1]
         return prepare(used, family.kind, self.decided(model))
 
     def decided(self, model: Any) -> Any:
-        """A model whose decisions are those of least cost, where there are costs."""
+        """A model that makes the decisions of least cost, if there are costs."""
         costs, classes = self.metric.costs, self.metric.classes
         if costs is None or classes is None:
             return model
@@ -146,10 +146,10 @@ class Judging:
         return BayesDecision(model, named_costs(costs, classes))
 
     def refit(self, trial: Trial, most: int) -> tuple[Pipeline | None, Array, str]:
-        """A family fitted to so many rows, or as many as there is time for.
+        """A family fitted to `most` rows, or as many as there is time for.
 
-        Also which rows these are, and why they are not all; None if the model that was judged has
-        learned from nearly as many.
+        Also which rows these are, and why they are not all; None if the judged model has learned
+        from nearly as many.
         """
         family, budget = trial.family, self.budget
         left = max(budget.left - self.test_seconds(trial), 0.0)
@@ -179,7 +179,7 @@ class Judging:
         return min(family.most_rows(self.budget.facts), self.folds.largest)
 
     def need(self, family: Family, rows: int) -> float:
-        """Seconds for judging it: the fits of so many rows, and the rows that are predicted."""
+        """Seconds for judging it: fits of `rows` rows, and predictions."""
         learned = len(self.folds.splits) * min(rows, MOST_TRAIN)
         asked = (learned + self._held_out) * self._ask_seconds(family, rows)
         return len(self.folds.splits) * self.budget.fit_seconds(family, rows) + asked
@@ -189,12 +189,12 @@ class Judging:
         return sum(len(test) for _, test in self.folds.splits)
 
     def _ask_seconds(self, family: Family, rows: int) -> float:
-        """What predicting a row takes, as it did or as one may guess."""
+        """The time to predict a row, as measured or estimated."""
         known = self.trials[family.name].ask_seconds if family.name in self.trials else 0.0
         return known or family.asking * self.budget.alone(family, rows) / max(rows, 1)
 
     def rows_within(self, trial: Trial, seconds: float) -> int:
-        """The most rows that a family can be judged on again in so many seconds; 0 if on none."""
+        """The most rows on which a family can be judged again in `seconds`; 0 if none."""
         most = self.most_rows(trial.family)
         return most_within(lambda rows: self.need_again(trial, rows), seconds, most)
 
@@ -203,7 +203,7 @@ class Judging:
         return doubt(rows, trial.rows) * self.need(family or trial.family, rows)
 
     def end_seconds(self, trial: Trial | None) -> float:
-        """What it will take to fit a family to all rows, and to test it; 0 for none."""
+        """The time to fit a family to all rows and test it; 0 for none."""
         if trial is None:
             return 0.0
         family, test = trial.family, self.test_seconds(trial)
@@ -213,9 +213,9 @@ class Judging:
         return test + self.budget.fit_seconds(family, most)
 
     def test_seconds(self, trial: Trial) -> float:
-        """What it takes to predict the rows for testing: numbers or classes, and probabilities.
+        """The time to predict the test rows: numbers or classes, and probabilities.
 
-        Held-out rows were prepared once and for all, and these are prepared each time: for long
+        Held-out rows were prepared once and for all, but test rows are prepared each time: for long
         texts that is nearly all of it.
         """
         preparing = self.budget.prepare_seconds(trial.family.kind, self.test_rows)
@@ -232,12 +232,11 @@ class Judging:
     def judge(
         self, family: Family, rows: int, seconds: float | None, together: float | None = None
     ) -> Trial:
-        """Fit a family to so many rows of each split, and keep its scores.
+        """Fit a family to `rows` rows of each split, and keep its scores.
 
-        A fit has so many seconds of work, and all fits so many `together`, or as many as one: they
-        are stopped as soon as it is clear that they would need more. An error ends this family
-        alone. A second trial that fails, or is stopped by the limit, leaves the scores of the
-        first.
+        A fit has `seconds` of work, and all fits have `together`, or as many as one: they are
+        stopped as soon as it is clear that they would need more. An error ends this family alone. A
+        second trial that fails, or is stopped by the limit, keeps the scores of the first.
         """
         before = self.trials.get(family.name, self.untried(family))
         started, began = self.budget.clock(), self.budget.worked
@@ -250,7 +249,7 @@ class Judging:
             fits = place
             if place and self._is_over(prepared, folds / place, together):
                 raise TimeLimit
-            # One that is stopped is half done, or so.
+            # A stopped one is about half done.
             fits += 0.5
             text = f"fit {place + 1} of {folds}, {min(rows, self.folds.largest):,} rows"
             self.say("judging", family.name, text=text)
@@ -261,9 +260,9 @@ class Judging:
         )
         try:
             with warnings.catch_warnings():
-                # What a fit warns of is said by its certificate and by its scores.
+                # Certificates and scores already say what a fit warns about.
                 warnings.simplefilter("ignore")
-                # Others will use what is prepared, so that it is not of the family's own time.
+                # Others will use what is prepared, so it does not count as the family's own time.
                 with time_limit(None if seconds is None else self.budget.clock_left):
                     self._prepare(family, rows)
                 prepared = self.budget.worked
@@ -288,7 +287,7 @@ class Judging:
         return trial
 
     def _is_over(self, began: float | None, times: float, seconds: float | None) -> bool:
-        """Whether what has been done, so many times, would take longer than that."""
+        """Whether the work done, repeated `times` times, would exceed `seconds`."""
         if began is None or seconds is None:
             return False
         return times * (self.budget.worked - began) > seconds
@@ -311,7 +310,7 @@ class Judging:
         check()
         if not np.isfinite(held.unseen):
             raise ValueError(f"{self.metric.title} is undefined on the held-out rows")
-        # All that is asked for later is worked out now, within the limit.
+        # Everything needed later is computed now, within the limit.
         _ = held.train, held.standard_error, held.of_rows
         check()
         asked = sum(min(len(train), MOST_TRAIN) + len(test) for train, test in splits)
@@ -319,11 +318,11 @@ class Judging:
         return held, (fitted - began) / len(splits), ask_seconds
 
     def _splits_of(self, rows: int) -> list[Split]:
-        """The splits, with so many rows to learn from."""
+        """The splits, with `rows` training rows."""
         return [(self.folds.some(train, rows), test) for train, test in self.folds.splits]
 
     def _by_row(self, family: Family, seconds: float | None = None) -> ByRow:
-        """The pipeline of a family, asked about rows by their numbers; so long may a fit take."""
+        """The pipeline of a family, queried by row numbers; `seconds` is the limit of a fit."""
         pipeline = self.pipeline(family)
         return ByRow(pipeline, self._preparation, (family.kind, len(pipeline[0].columns)), seconds)
 
@@ -353,7 +352,7 @@ class Judging:
     # ---- words -----------------------------------------------------------------------------------
 
     def skip(self, family: Family, need: float) -> None:
-        """Note that there is no time for a family, as yet."""
+        """Record that there is no time for a family yet."""
         end, left = self.end_seconds(self.best), self.budget.left
         reason = f"needed about {in_words(need)}, with {in_words(left)} left"
         if left > 0 and end > TOLD * left:
@@ -387,9 +386,9 @@ def failure_in_words(error: Exception, frame: pl.DataFrame) -> str:
     Parameters
     ----------
     error : Exception
-        What a fit or a prediction has raised.
+        The error of a fit or a prediction.
     frame : polars.DataFrame
-        The features of the rows for training.
+        The features of the training rows.
 
     Returns
     -------
@@ -407,7 +406,7 @@ def failure_in_words(error: Exception, frame: pl.DataFrame) -> str:
 
 
 def refuse_huge(target: Target) -> None:
-    """Raise TableError for a target that no error can be measured of."""
+    """Raise TableError for a target whose errors would overflow."""
     if target.task == "regression" and np.max(np.abs(target.values), initial=0.0) > HUGE:
         raise TableError(
             f"{target.name!r} contains {_largest(target.values):.2g}, too large to be squared; "
@@ -416,7 +415,7 @@ def refuse_huge(target: Target) -> None:
 
 
 def check_test(metric: Metric, y: np.ndarray, target: Target) -> None:
-    """Raise TableError for rows for testing, with targets y, that a metric cannot measure."""
+    """Raise TableError for test rows, with targets y, that a metric cannot measure."""
     labels = np.unique(y)
     if metric.name not in OF_AREAS or len(labels) > 1:
         return
@@ -432,7 +431,7 @@ def check_test(metric: Metric, y: np.ndarray, target: Target) -> None:
 
 
 def _too_large(frame: pl.DataFrame) -> str:
-    """A column whose numbers are too large to be squared, with the cure; "" if there is none."""
+    """A column whose numbers are too large to square, with the cure; "" if there is none."""
     for column in frame.iter_columns():
         if column.dtype.is_float() and abs(_largest(column.drop_nulls().to_numpy())) > HUGE:
             largest = _largest(column.drop_nulls().to_numpy())

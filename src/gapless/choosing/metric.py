@@ -1,7 +1,7 @@
-"""What models of tables are measured by: a metric of `gapless.metrics`, or the cost of decisions.
+"""The metric of table models: one of `gapless.metrics`, or the cost of decisions.
 
-One object scores rows for a comparison, higher being better, says what each row contributes, and
-gives the score in its own sense with an interval. Costs of decisions may come from a file.
+One object scores rows for a comparison, higher being better, gives each row's contribution, and the
+score in its own direction with an interval. Costs of decisions may come from a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 
 MEAN_COST, BALANCED = "mean_cost", "balanced_accuracy"
-# What each metric asks a model for.
+# The model's method that each metric needs.
 ASKS = {
     "accuracy": "predict",
     "error_rate": "predict",
@@ -45,11 +45,11 @@ OF_NUMBERS = ("r2", "mse", "rmse", "mae")
 OF_CLASSES = tuple(name for name in ASKS if name not in (*OF_NUMBERS, MEAN_COST))
 # Those that compare rows of one class with rows of the others.
 OF_AREAS = ("roc_auc", "average_precision")
-# Those of one class against the others; the mean over classes where there are more than two.
+# Those of one class against the others; the mean over classes if there are more than two.
 ONE_CLASS = ("f1", "precision", "recall")
-# From how many times the rows of the smaller class on accuracy says little.
+# From this ratio of class sizes on, accuracy says little.
 UNEVEN = 10.0
-# How sure the interval of a difference is.
+# The confidence level of a difference.
 LEVEL = 0.95
 
 
@@ -64,7 +64,7 @@ class Metric:
     classes : ndarray or None, default=None
         All classes, sorted; None for numbers.
     costs : ndarray of shape (K, K) or None, default=None
-        What decisions cost: models decide by it, whatever they are compared by.
+        The costs of decisions: models decide by them, whatever the metric.
     """
 
     name: str
@@ -77,12 +77,12 @@ class Metric:
 
     @property
     def is_loss(self) -> bool:
-        """Whether less is better."""
+        """Whether lower is better."""
         return True if self.name == MEAN_COST else METRICS[self._measured_as][1]
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between which numbers its values lie, in its own sense."""
+        """The range of its values, in its own direction."""
         if self.name == "r2":
             return -np.inf, 1.0
         is_open = self.name in (*OF_NUMBERS, "log_loss", MEAN_COST)
@@ -90,29 +90,29 @@ class Metric:
 
     @property
     def needs_probabilities(self) -> bool:
-        """Whether models without probabilities have no such score."""
+        """Whether it is undefined for models without probabilities."""
         return self.costs is not None or ASKS[self.name] == "predict_proba"
 
     @property
     def title(self) -> str:
-        """What it is called in words."""
+        """Its name in words."""
         return {"r2": "R²", "roc_auc": "area under the ROC curve"}.get(
             self.name, self.name.replace("_", " ")
         )
 
     def own(self, value: Any) -> Any:
-        """A value in which higher is better in the own sense of the metric, and back."""
+        """Convert between a value in which higher is better and the metric's own direction."""
         return -value if self.is_loss else value
 
     # ---- as a scorer -----------------------------------------------------------------------------
 
     def __call__(self, model: Any, X: Any, y: Array, sample_weight: Array | None = None) -> float:
-        """The score, turned so that higher is better."""
+        """The score, with its sign such that higher is better."""
         value = self._measure(y, self._ask(model, X), sample_weight).value
         return self.own(1 - value if self.name == "r2" else value)
 
     def of_rows(self, model: Any, X: Any, y: Array, weights: Array) -> Array:
-        """What each row contributes: numbers whose mean, by weight, is the score.
+        """The contribution of each row: numbers whose weighted mean is the score.
 
         The score plus the pull of the row (Jaeckel 1972): to first order, how much it would change
         the score if it were drawn again. 0 for rows without weight.
@@ -126,10 +126,9 @@ class Metric:
         return found
 
     def score(self, model: Any, X: Any, y: Array, groups: Array | None = None) -> Score:
-        """The score of rows in its own sense, with an interval.
+        """The score of rows in its own direction, with an interval.
 
-        Rows of the same group, (n,) labels 0, 1, …, are alike: the interval is then one over
-        groups.
+        Rows of the same group, (n,) labels 0, 1, …, are similar: the interval then counts groups.
         """
         z = self._ask(model, X)
         if self.name == MEAN_COST:
@@ -141,8 +140,8 @@ class Metric:
     def ahead(self, model: Any, other: Any, X: Any, y: Array, groups: Array | None = None) -> Score:
         """How much better a model is than another on the same rows, with an interval.
 
-        Above 0 if it is better, also where less of the metric is. Most rows are as easy, or as
-        hard, for both, so that this is known better than either score. Groups as in `score`.
+        Above 0 if it is better, even if lower is better. Most rows are as easy, or as hard, for
+        both, so that this is known better than either score. Groups as in `score`.
         """
         z, beside = self._ask(model, X), self._ask(other, X)
         if groups is not None or self.name == MEAN_COST:
@@ -160,7 +159,7 @@ class Metric:
 
     def _of_groups(self, found: Score, y: Array, z: Array, groups: Array) -> Score:
         """A score with the interval of one that varies with whole groups."""
-        # That of a root is known best from what it is the root of.
+        # The interval of a root comes from that of its square.
         measured = replace(self, name="mse") if self.name == "rmse" else self
         ends = measured._measure(y, z, None).by_groups(groups).interval(found.level)
         low, high = ends.low, ends.high
@@ -172,9 +171,9 @@ class Metric:
         return replace(found, low=float(low), high=float(high), method=method)
 
     def _difference(self, apart: Ratio | Smooth, n: int, groups: Array | None) -> Score:
-        """A difference of two models with its interval, over groups where there are some."""
+        """A difference of two models with its interval, over groups if there are some."""
         ends = (apart if groups is None else apart.by_groups(groups)).interval(LEVEL)
-        # R² is measured by what it leaves.
+        # R² is measured by its complement.
         sign = -1.0 if self.name == "r2" else 1.0
         low, high = sorted((sign * ends.low, sign * ends.high))
         method = _by_groups(ends.method, groups)
@@ -188,21 +187,21 @@ class Metric:
 
     @property
     def _options(self) -> dict[str, Any]:
-        """What the metric is told beside answers and targets."""
+        """The metric's options besides answers and targets."""
         many = self.classes is not None and len(self.classes) > 2
         if self.name == BALANCED or (self.name in ONE_CLASS and many):
             return {"average": "macro"}
         return {"labels": self.classes} if ASKS[self.name] == "predict_proba" else {}
 
     def _ask(self, model: Any, X: Any) -> Array:
-        """What the model says of the rows."""
+        """The model's answers for the rows."""
         asked = ASKS[self.name]
         if asked == "scores":
             asked = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
         return np.asarray(getattr(model, asked)(X))
 
     def _known(self, y: Array, z: Array) -> Array:
-        """Scores of the classes that have rows: of others no curve can be drawn."""
+        """Scores of the classes that have rows: no curve can be drawn for others."""
         if ASKS[self.name] != "scores" or self.classes is None or z.ndim < 2 or z.shape[1] < 3:
             return z
         return z[:, np.isin(self.classes, y)]
@@ -222,15 +221,15 @@ class Metric:
 
 
 def _by_groups(method: str, groups: Array | None) -> str:
-    """How an interval was found, and that it is one over groups if it is."""
+    """How an interval was found, mentioning groups if it counts them."""
     return method if groups is None else f"{method}, by {counted(groups.max() + 1, 'group')}"
 
 
 def metric_of(name: str, task: Task, y: Array, costs: Any = None) -> Metric:
-    """The metric that is meant by a name, for these targets.
+    """The metric for a name and these targets.
 
-    "auto" is the mean cost where costs are given, R² for numbers, the area under the ROC curve for
-    two classes of very different size, and else the accuracy. Costs are as of `BayesDecision`.
+    "auto" is the mean cost if costs are given, R² for numbers, the area under the ROC curve for two
+    classes of very different size, and else the accuracy. Costs are as for `BayesDecision`.
     """
     classes = None if task == "regression" else np.unique(y)
     plain = name.strip().lower().replace("-", "_").replace(" ", "_").replace("²", "2")
@@ -260,20 +259,20 @@ def read_costs(costs: Any, classes: Array) -> Array:
     Parameters
     ----------
     costs : path, array-like of shape (K, K) or (K,), or mapping
-        A file has the classes in its first column and in its header. A mapping gives for each class
-        what missing it costs.
+        A file has the classes in its first column and in its header. A mapping gives the cost of
+        missing each class.
     classes : ndarray of shape (K,)
         All classes, sorted.
 
     Returns
     -------
     ndarray of shape (K, K)
-        Row i, column j: what it costs to decide for class j where class i is true.
+        Row i, column j: the cost of deciding for class j when class i is true.
 
     Raises
     ------
     TableError
-        When a class is missing or unknown, or a cost is not a number; the message names it.
+        If a class is missing or unknown, or a cost is not a number; the message names it.
     """
     table = _from_file(Path(costs), classes) if isinstance(costs, str | os.PathLike) else costs
     try:
@@ -321,7 +320,7 @@ def _check_classes(found: list[str], classes: list[str], where: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AnsweredRows:
-    """Answers of a model for rows with known targets y, (n,), and the metric that judges them.
+    """Answers of a model for rows with known targets y, (n,), and their metric.
 
     Labels 0, 1, … say which rows belong together, (n,), if any do.
     """
@@ -332,7 +331,7 @@ class AnsweredRows:
     groups: Array | None = None
 
     def __call__(self, method: str) -> Array:
-        """What a method of the model says of the rows."""
+        """The result of a method of the model for the rows."""
         return np.asarray(getattr(self.model, method)(self._places))
 
     def score(self) -> Score:
@@ -340,7 +339,7 @@ class AnsweredRows:
         return self.metric.score(self.model, self._places, self.y, self.groups)
 
     def value(self) -> float:
-        """The score alone, turned so that higher is better."""
+        """The score alone, with its sign such that higher is better."""
         return self.metric(self.model, self._places, self.y)
 
     def ahead_of(self, other: AnsweredRows) -> Score:

@@ -15,14 +15,14 @@ from .._ground.interrupt import check, time_limit
 
 Array = np.ndarray
 
-# Prepared parts are kept as long as they have at most so many bytes together.
+# Keep prepared parts as long as they have at most this many bytes together.
 MOST_BYTES = 1 << 29
-# What a model is asked for.
+# The methods that a model is called with.
 ASKED = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
 
 class Prepared:
-    """A preparation that is fitted to some rows, and what it makes of these and of others.
+    """A preparation fitted to some rows, and its results for these and others.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Prepared:
     steps : sklearn.pipeline.Pipeline
         The preparation, unfitted.
     rows : ndarray of int
-        The rows to learn from.
+        The training rows.
     """
 
     def __init__(self, frame: pl.DataFrame, steps: Pipeline, rows: Array):
@@ -41,7 +41,7 @@ class Prepared:
         self.bytes = _size(self._known[rows.tobytes()])
 
     def of(self, rows: Array) -> Any:
-        """The features of some rows; those that were asked for before are remembered."""
+        """The features of some rows; earlier results are cached."""
         key = rows.tobytes()
         if key not in self._known:
             made = self.steps.transform(self._frame[rows])
@@ -51,7 +51,7 @@ class Prepared:
 
 
 class Preparation:
-    """Preparations of the same rows, remembered by the columns, the kind and the rows they learned.
+    """Preparations of the same rows, cached by columns, kind and training rows.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ class Preparation:
         self._kept: dict[tuple[Any, ...], Prepared] = {}
 
     def has_learned(self, key: tuple[Any, ...], rows: Array) -> bool:
-        """Whether a preparation that has learned from these rows is remembered."""
+        """Whether a preparation fitted to these rows is cached."""
         return (*key, rows.tobytes()) in self._kept
 
     def learned(self, key: tuple[Any, ...], steps: Pipeline, rows: Array) -> Prepared:
-        """The preparation that has learned from these rows; `key` names its kind."""
+        """The preparation fitted to these rows; `key` names its kind."""
         whole = (*key, rows.tobytes())
-        # The one that was used last stands last, so that the oldest goes first.
+        # The one used last goes to the end, so that the oldest is dropped first.
         found = self._kept.pop(whole, None) or Prepared(self._frame, steps, rows)
         self._kept[whole] = found
         while len(self._kept) > 1 and sum(one.bytes for one in self._kept.values()) > MOST_BYTES:
@@ -79,18 +79,18 @@ class Preparation:
 
 
 class ByRow:
-    """A pipeline that is fitted to rows, and asked about rows, by their numbers: X = [[i]].
+    """A pipeline fitted to rows, and queried about rows, by number: X = [[i]].
 
     Parameters
     ----------
     pipeline : sklearn.pipeline.Pipeline
         Preparation and model, unfitted.
     preparation : Preparation
-        Prepares the rows, or has done so.
+        Prepares the rows, unless that has been done.
     key : tuple
         Names the kind of preparation.
     seconds : float or None, default=None
-        How long a fit may take.
+        The time limit of a fit.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ByRow:
         self._seconds = seconds
 
     def __sklearn_clone__(self) -> ByRow:
-        # The steps before the model are copied by the preparation, and only if it has to learn.
+        # The preparation copies the steps before the model, and only if it has to be fitted.
         steps, (name, model) = self._pipeline.steps[:-1], self._pipeline.steps[-1]
         copy = Pipeline([*steps, (name, clone(model))])
         return ByRow(copy, self._preparation, self._key, self._seconds)
@@ -113,11 +113,11 @@ class ByRow:
         return self._pipeline.__sklearn_tags__()
 
     def is_prepared(self, rows: Array) -> bool:
-        """Whether a preparation has learned from these rows before."""
+        """Whether a preparation has been fitted to these rows."""
         return self._preparation.has_learned(self._key, rows)
 
     def prepare(self, rows: Array) -> Prepared:
-        """The preparation that has learned from these rows."""
+        """The preparation fitted to these rows."""
         return self._preparation.learned(self._key, self._pipeline[:-1], rows)
 
     def fit(self, X: Array, y: Array) -> ByRow:
@@ -125,7 +125,7 @@ class ByRow:
         self._prepared = self.prepare(X[:, 0])
         with time_limit(self._seconds):
             self._model = clone(self._pipeline[-1]).fit(self._prepared.of(X[:, 0]), y)
-            # Models that are stopped by the limit return what they have; that is not what they are.
+            # Models stopped by the limit return what they have, which is not the real model.
             check()
         return self
 
@@ -150,7 +150,7 @@ class ByRow:
 
 
 def _size(made: Any) -> int:
-    """About how many bytes there are, of an array, a sparse one, or a frame."""
+    """About how many bytes an array, a sparse matrix or a frame takes."""
     if isinstance(made, pl.DataFrame):
         return int(made.estimated_size())
     return int(made.nbytes if isinstance(made, np.ndarray) else made.data.nbytes * 2)

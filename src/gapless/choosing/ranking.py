@@ -22,13 +22,13 @@ from .score_errors import ScoreErrors
 
 Array = np.ndarray
 
-# Scores so near to each other, for their size, differ by rounding alone.
+# Scores this close, relative to their size, differ by rounding alone.
 TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """All families in order, and what is expected of the chosen one.
+    """All families in order, and the expected score of the chosen one.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class Ranking:
     best, chosen : Trial
         The best score, and the simplest family within one standard error of it.
     expected, expected_error : float
-        The score of the chosen one on unseen rows, in the own sense of the metric, corrected for
-        the choice, and the standard error of that.
+        The score of the chosen one on unseen rows, in the metric's own direction, corrected for
+        selection, and its standard error.
     expected_range : tuple of two floats
-        Between which numbers the score of the rows for testing is expected at 95 %.
+        The range that contains the test score with a probability of 95 %.
     residuals : ndarray or None
         True minus predicted numbers of held-out rows by the chosen one; None for classes.
     """
@@ -59,11 +59,11 @@ def rank(
 ) -> Ranking:
     """Choose the simplest family within one standard error of the best.
 
-    The error is that of the difference: both are scored on the same rows, of which most are as hard
+    The error is that of the difference: both are scored on the same rows, most of which are as hard
     for one as for the other (Breiman, Friedman, Olshen and Stone 1984, section 3.4, for the rule).
-    One that was judged on some of its rows is chosen only if none that was judged on all is so
-    near: what it would do with the others is not known. The test will be of so many rows, or
-    groups; as many as there are for training if None.
+    A family judged on some of its rows is chosen only if none judged on all is that near: its score
+    with the others is not known. The test has `test_units` rows or groups; as many as there are for
+    training if None.
     """
     order = sorted(trials, key=lambda trial: trial.family.complexity)
     judged = [trial for trial in order if trial.held is not None]
@@ -88,7 +88,7 @@ def rank(
     after = corrected(held, rows, int(simplest))
     assert after is not None, "metrics of tables know what each row contributes"
     lost = max(after.optimism, 0.0)
-    # The simplest: the baseline, where that was judged.
+    # The simplest: the baseline, if that was judged.
     chance = held[0]
     places = {trial.family.name: k for k, trial in enumerate(judged)}
     candidates = []
@@ -121,7 +121,7 @@ def rank(
 
 
 def _range(expected: float, error: float, metric: Metric) -> tuple[float, float]:
-    """Where the score of a test lies at 95 %, within what the metric can be."""
+    """The 95 % range of a test score, within the metric's bounds."""
     reach = float(norm.isf((1 - LEVEL) / 2)) * error
     low, high = np.clip([expected - reach, expected + reach], *metric.bounds)
     return float(low), float(high)
@@ -150,7 +150,7 @@ def _unjudged(trial: Trial) -> Candidate:
 
 
 def _judged(candidate: Candidate, held: HeldOut, errors: ScoreErrors) -> Candidate:
-    """A family with its scores, in their own sense."""
+    """A family with its scores, in their own direction."""
     metric = errors.metric
     return described(
         replace(
@@ -166,7 +166,7 @@ def _judged(candidate: Candidate, held: HeldOut, errors: ScoreErrors) -> Candida
 
 
 def described(candidate: Candidate, fitted: Any) -> Candidate:
-    """A candidate with what its fitted pipeline says: certificate, settings and tuning."""
+    """A candidate described by its fitted pipeline: certificate, settings and tuning."""
     model = model_of(fitted)
     certificate = getattr(model, "certificate_", None)
     return replace(
@@ -178,6 +178,6 @@ def described(candidate: Candidate, fitted: Any) -> Candidate:
 
 
 def model_of(pipeline: Any) -> Any:
-    """The model at the end of a pipeline, without the decisions by costs around it."""
+    """The model at the end of a pipeline, without the cost decisions around it."""
     last = pipeline[-1]
     return last.estimator_ if isinstance(last, BayesDecision) else last

@@ -1,9 +1,9 @@
 """Schedule: which family is judged when, and on how many rows, so that the time is well spent.
 
 First a linear model and boosting, without folds inside its fits, are judged on all rows, so that
-there is something to choose that has seen them all. Then every family is looked at, the cheapest
-first: on all rows if it is cheap, else on some. Then those that promise most are judged on more
-rows, as far as the time goes.
+there is a candidate that has seen them all. Then every family gets a first look, the cheapest
+first: on all rows if it is cheap, else on some. Then the most promising ones are judged on more
+rows, while time is left.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from dataclasses import dataclass, replace
 from .families import Family
 from .judging import Judging, Trial, in_words
 
-# Those that go first may take this part of what is left, each.
+# The first ones may each take this part of the time left.
 FIRST = 0.25
-# A family is cheap if all its fits need at most this part of what is left.
+# A family is cheap if all its fits need at most this part of the time left.
 CHEAP = 0.03
-# Rows of the first look at a dear family: families that take the same share what is prepared.
+# Rows of the first look at an expensive family: families with the same number share preparations.
 LOOKS_AT = (5000, 2500, 1000, 500)
 FEWEST = LOOKS_AT[-1]
-# First looks may take this part of the time, all together, and so may every round but the last.
+# First looks may take this part of the time, all together, and so may every round except the last.
 LOOKS, ROUND = 0.4, 0.25
-# For the smallest look a family may need this part of what is left, however small its share is:
-# one that was never seen cannot be chosen. Of few rows all are needed, and no smaller look helps.
+# The smallest look may take this part of the time left, however small the family's share is: one
+# that was never seen cannot be chosen. With few rows all are needed, and no smaller look helps.
 SMALLEST, ALL_OF_FEW = 0.12, 0.5
-# A look that is stopped was for nothing; so one may take so many times what was guessed, up to so
-# many times that part.
+# A stopped look is wasted; so one may take this many times its estimate, up to this many times that
+# part.
 PATIENCE, OVER_PART = 3.0, 1.6
-# Folds may take this part of what is left together, if one has ended in the time of a look: to stop
-# and begin again would take longer.
+# Folds may together take this part of the time left, if one has ended in the time of a look: to
+# stop and start again would take longer.
 TOGETHER = 0.15
-# For looks, at most this part of what is left is kept for the last fit: it can have fewer rows.
+# For looks, at most this part of the time left is reserved for the last fit: it can use fewer rows.
 KEPT = 0.5
 
 
@@ -50,7 +50,7 @@ class Schedule:
     judging: Judging
 
     def run(self, families: Sequence[Family]) -> list[Trial]:
-        """Judge families as far as the time goes.
+        """Judge families while time is left.
 
         The baseline has no limit: whatever the time, there is an answer.
         """
@@ -61,7 +61,7 @@ class Schedule:
         self._begin([family for family in families if family.goes_first])
         self._look_at_all([family for family in families if self._is_waiting(family)])
         self._narrow_down()
-        # In the end whoever comes first is served.
+        # At the end, first come, first served.
         for family in sorted(self._missed(families), key=self._price):
             self._look(family, self._spare)
         for family in self._missed(families):
@@ -73,18 +73,18 @@ class Schedule:
         return [family for family in families if not self.judging.trials[family.name].rows]
 
     def _is_waiting(self, family: Family) -> bool:
-        """Whether nothing is known of a family yet."""
+        """Whether nothing is known about a family yet."""
         trial = self.judging.trials.get(family.name)
         return trial is None or (trial.held is None and not trial.failure)
 
     @property
     def _spare(self) -> float:
-        """Seconds without those that are kept for the best family at the end."""
+        """Seconds without those reserved for the best family at the end."""
         return self._without_end(self.judging.budget.left)
 
     @property
     def _shared(self) -> float:
-        """The same of the seconds that are shared out, which the load changes only if it must."""
+        """The same for the seconds to share out, which the load changes only if it must."""
         return self._without_end(self.judging.budget.shared)
 
     def _without_end(self, seconds: float) -> float:
@@ -105,9 +105,9 @@ class Schedule:
                 judging.judge(form, rows, limit)
 
     def _look_at_all(self, families: Sequence[Family]) -> None:
-        """Look at every family; what one leaves of its share is for those that come later.
+        """Look at every family; unused time goes to those that come later.
 
-        Guesses get better with every look, so that the cheapest of those that wait is found anew.
+        Estimates improve with every look, so the cheapest of those waiting is determined each time.
         """
         end = (1 - LOOKS) * self.judging.budget.shared
         waiting = list(families)
@@ -118,7 +118,7 @@ class Schedule:
             waiting.remove(family)
 
     def _looks(self, family: Family) -> list[tuple[Family, int]]:
-        """In which form, and on how many rows, a family may be looked at, the best look first."""
+        """The forms and numbers of rows for a look at a family, the best look first."""
         most, quick = self.judging.most_rows(family), family.quicker(self.judging.budget.facts)
         whole = [family] if quick is None else [family, quick]
         fewer = [(whole[-1], size) for size in LOOKS_AT if size < most]
@@ -149,7 +149,7 @@ class Schedule:
     # ---- closer looks ----------------------------------------------------------------------------
 
     def _narrow_down(self) -> None:
-        """Judge those that promise most on more rows: all of them, then the better half, and so on.
+        """Judge the most promising ones on more rows: all of them, then the better half, and so on.
 
         Each round has a part of the time, the last one all that is left (successive halving,
         Jamieson and Talwalkar 2016).
@@ -174,14 +174,14 @@ class Schedule:
     def _promising(self) -> list[Trial]:
         """Families that have not seen all their rows and may come first, the best ahead."""
         found = [trial for trial in self.judging.trials.values() if self._is_open(trial)]
-        # Of those that were stopped nothing is known but their price.
+        # Of stopped ones only the price is known.
         return sorted(found, key=lambda trial: (-trial.unseen, self._price(trial.family)))
 
     def _is_open(self, trial: Trial) -> bool:
         """Whether a family may come first with more rows.
 
-        More rows bring the scores of seen and unseen rows together from both sides: a family whose
-        score on its own rows is behind the best on unseen ones will not come first.
+        More rows bring training and unseen scores together from both sides: a family whose training
+        score is behind the best unseen score will not come first.
         """
         if trial.failure or not trial.rows:
             return False
@@ -193,9 +193,9 @@ class Schedule:
         return not is_done and trial.held.train >= best.unseen
 
     def _look_closer(self, trial: Trial, seconds: float) -> None:
-        """Judge a family again on all rows, or on as many as it can afford if these are twice.
+        """Judge a family again on all rows, or on what it can afford if these are twice as many.
 
-        With its folds, where they were left out, if there is time for them on all rows.
+        With its folds, if they were left out and there is time for them on all rows.
         """
         judging, family = self.judging, trial.family
         most = rows = judging.most_rows(family)
@@ -214,9 +214,9 @@ class Schedule:
             judging.judge(family, rows, min(PATIENCE * seconds, spare))
 
     def _beside(self, trial: Trial, is_whole: bool) -> float:
-        """Seconds without those for the end, be the best this family or the one that is now.
+        """Seconds without those for the end, whether the best is this family or the current one.
 
-        Who has learned from all rows of a split needs no last fit.
+        A family that has learned from all rows of a split needs no last fit.
         """
         judging, best = self.judging, self.judging.best
         kept = judging.test_seconds(trial) if is_whole else judging.end_seconds(trial)

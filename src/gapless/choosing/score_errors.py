@@ -1,9 +1,9 @@
-"""Standard errors of scores, which are never 0 for models that are right in all the rows there are.
+"""Standard errors of scores, which are never 0 even for models that are right in all rows.
 
-All of 58 rows right does not mean that the 59th will be. An interval of a share that is honest at 0
+Even if all of 58 rows are right, the 59th may be wrong. An interval of a share that is honest at 0
 and 1 is that of Wilson (1927, J. Am. Stat. Assoc. 22): for one standard error, and n rows that are
-all right, it goes from n/(n + 1) to 1, as if one more row had been wrong. Here what one more row
-may change is added to the errors of all scores of classes; of many rows it is not seen.
+all right, it goes from n/(n + 1) to 1, as if one more row had been wrong. Here the effect of one
+more row is added to the errors of all scores of classes; with many rows it is invisible.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .metric import BALANCED, MEAN_COST, OF_AREAS, ONE_CLASS, Metric
 
 Array = np.ndarray
 
-# What a wrong row costs at least: of a class that is not predicted the probability is at most ½.
-# Errors of numbers have no such step from right to wrong, and say by themselves how they vary.
+# The least cost of a wrong row: the probability of a class that is not predicted is at most ½.
+# Errors of numbers have no such step from right to wrong, and show by themselves how they vary.
 OF_A_ROW = {"accuracy": 1.0, "error_rate": 1.0, "log_loss": np.log(2.0), "brier": 0.25}
-# These count each class on its own, so that the rows of a class say how well they are known.
+# These count each class separately, so that the rows of a class determine how well they are known.
 OF_DECISIONS = (BALANCED, *ONE_CLASS)
 # Two models differ in whole rows by these, and by parts of a row by others.
 IN_STEPS = ("accuracy", "error_rate", *OF_DECISIONS)
@@ -50,10 +50,10 @@ class ScoreErrors:
         return float(np.hypot(held.standard_error, self._of_one_more(held)))
 
     def behind(self, held: HeldOut, best: HeldOut) -> float:
-        """Of the difference to the best; 0 for the best itself.
+        """Of the difference from the best; 0 for the best itself.
 
         Agresti and Min (2005, Statistics in Medicine 24) add as much: half a row to those in which
-        the one is right alone, and half a row to the others.
+        the one alone is right, and half a row to the others.
         """
         if held is best:
             return 0.0
@@ -61,20 +61,20 @@ class ScoreErrors:
         return float(np.hypot(behind_error(held, best, self.rows), more))
 
     def expected(self, after: Corrected, chosen: HeldOut) -> float:
-        """Of the score that is corrected for the choice."""
+        """Of the score corrected for selection."""
         more = np.sqrt(SPREADS) * self._of_one_more(chosen)
         return float(np.hypot(after.standard_error, more))
 
     def of_test(self, after: Corrected, chosen: HeldOut, units: int) -> float:
-        """Of a test of so many rows, or groups, around the score that is corrected.
+        """Of a test with `units` rows, or groups, around the corrected score.
 
-        Rows for testing vary as those that were held out do, and fewer of them by more.
+        Test rows vary like held-out rows, and fewer of them vary more.
         """
         of_mean = self.of(chosen) * np.sqrt(self._count(chosen.tested) / max(units, 1))
         return float(np.hypot(self.expected(after, chosen), of_mean))
 
     def _of_one_more(self, held: HeldOut) -> float:
-        """What one more row that is wrong would change."""
+        """The effect of one more wrong row."""
         tested = held.tested
         if self.metric.name not in (*OF_DECISIONS, *OF_AREAS):
             return self._cost / (self._count(tested) + 1)
@@ -91,18 +91,18 @@ class ScoreErrors:
         return float(OF_A_ROW.get(self.metric.name, 0.0))
 
     def _count(self, rows: Array) -> int:
-        """How many different ones of these rows, or groups of them, there are."""
+        """The number of distinct rows, or of groups of them."""
         return len(np.unique(self.rows.units[rows]))
 
     def _measured(self, y: Array) -> Array:
-        """The classes of which the score is a mean; of two the one that says most about it."""
+        """The classes that the score averages; of two the one that determines most of it."""
         classes = self.metric.classes
         assert classes is not None
         labels, counts = np.unique(y, return_counts=True)
         if self.metric.name == BALANCED or len(classes) > 2:
             return labels
-        # Of two classes, areas compare all rows of the one with all of the other, so that the
-        # smaller one counts; decisions are about the second.
+        # With two classes, areas compare all rows of one with all of the other, so the smaller one
+        # counts; decisions are about the second.
         if self.metric.name in OF_AREAS:
             return labels[[np.argmin(counts)]]
         return classes[1:]

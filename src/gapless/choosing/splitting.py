@@ -15,17 +15,17 @@ from ..evaluation import Rows
 from .baselines import MajorityClassifier, MeanRegressor
 
 Array = np.ndarray
-# Rows to learn from, and rows held out.
+# Training rows, and held-out rows.
 Fold = tuple[Array, Array]
 
 
 def rows_of(
     table: Table, columns: Sequence[Column], target: Target, within: Array | None = None
 ) -> Rows:
-    """The rows of a table for an evaluation: features, targets, and what is never split.
+    """The rows of a table for an evaluation: features, targets, and units that are never split.
 
     Rows of one group stay together, and so do rows with equal features, unless the columns have so
-    few values that rows must repeat: then a model meets the same values again in new rows too.
+    few values that rows must repeat: then new rows have the same values too.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def rows_of(
     target : Target
         The target.
     within : ndarray of int, default=None
-        Only these rows of the table; all that have a target if None.
+        Only these rows of the table; all with a target if None.
     """
     names = [column.name for column in columns if column.is_feature]
     if not names:
@@ -60,7 +60,7 @@ def rows_of(
 
 
 def _named(frame: pl.DataFrame, columns: Sequence[Column], role: str) -> pl.Series | None:
-    """The column that has a role which the caller gave it; it must be known in every row."""
+    """The column with a role given by the caller; it must be known in every row."""
     name = next((column.name for column in columns if column.role == role), None)
     if name is None:
         return None
@@ -83,7 +83,7 @@ def _numbered(series: pl.Series) -> Array:
 def group_labels(frame: pl.DataFrame, columns: Sequence[Column]) -> Array | None:
     """A label 0, 1, … for each row, the same for rows of a group; None if no row has a partner.
 
-    Rows of which the group is not known make up one.
+    Rows without a known group form one.
     """
     name = next((column.name for column in columns if column.role == "group"), None)
     if name is None or name not in frame.columns or not frame[name].is_duplicated().any():
@@ -101,7 +101,7 @@ def _units(features: pl.DataFrame, columns: Sequence[Column]) -> Array:
 def set_aside(
     table: Table, columns: Sequence[Column], target: Target, *, test: float = 0.2, seed: int = 0
 ) -> Split:
-    """Divide the rows of a table into those for training and those for testing.
+    """Divide the rows of a table into training and test rows.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ def set_aside(
         The table.
     columns : sequence of Column
         Its columns with their roles, from `gapless.data.describe_columns`. Rows of one group stay
-        together; where a column orders rows in time, the latest are for testing.
+        together; if a column orders rows in time, the latest are test rows.
     target : Target
-        The target, from `gapless.data.read_target`. Classes have their share of both parts.
+        The target, from `gapless.data.read_target`. Both parts are stratified by class.
     test : float, default=0.2
-        The part for testing.
+        The share of test rows.
     seed : int, default=0
-        Of the draw.
+        Seed of the draw.
 
     Returns
     -------
@@ -147,9 +147,9 @@ def set_aside(
 
 
 def _with_both_classes(rows: Rows, train: Array, held: Array, name: str) -> tuple[Array, Array]:
-    """The same split, or one in which both of two classes are on both sides.
+    """The same split, or one with both of two classes on both sides.
 
-    Of more classes, those that are there can be told apart and scored without the others.
+    With more classes, those present can be distinguished and scored without the others.
     """
     classes = np.unique(rows.y)
     if len(classes) > 2:
@@ -182,30 +182,30 @@ def baseline_model(task: Task) -> Any:
 
 
 FOLDS = 5
-# From so many rows on a single part is held out: its score is known well enough.
+# From this many rows on a single part is held out: its score is precise enough.
 LONG = 20_000
 HELD_OUT_PART = 0.2
-# And of very many rows so many: a share of them is then known to a third of a percent.
+# With very many rows at most this many: a share of them is then known to a third of a percent.
 MOST_HELD_OUT = 20_000
 
 
 def held_out_part(rows: int) -> float:
-    """About which part of so many rows is held out: all, one fold after the other, or a fifth."""
+    """About which part of this many rows is held out: all, one fold after another, or a fifth."""
     return min(HELD_OUT_PART, MOST_HELD_OUT / rows) if rows >= LONG else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The same splits of the rows for training, and the same smaller parts, for all families.
+    """The same splits of the training rows, and the same smaller parts, for all families.
 
     Parameters
     ----------
     rows : Rows
-        The rows for training, from `rows_of`.
+        The training rows, from `rows_of`.
     task : {"classification", "regression"}
-        What is learned; classes have their share of every part.
+        The task; parts are stratified by class.
     seed : int, default=0
-        Of the draws.
+        Seed of the draws.
     """
 
     rows: Rows
@@ -214,7 +214,7 @@ class Folds:
 
     @cached_property
     def splits(self) -> list[Fold]:
-        """The rows to learn from and those that are held out; in time, the longest past first."""
+        """Training and held-out rows; in time, the longest past first."""
         if len(self.rows) >= LONG:
             part = held_out_part(len(self.rows))
             return [self.rows.hold_out(self._stand_in, part, self.seed)]
@@ -246,7 +246,7 @@ class Folds:
         return max(len(train) for train, _ in self.splits)
 
     def some(self, rows: Array, count: int) -> Array:
-        """So many of these rows; all if there are no more."""
+        """`count` of these rows; all if there are no more."""
         if len(rows) <= count:
             return rows
         is_there = np.zeros(len(self.rows), dtype=bool)
@@ -254,18 +254,18 @@ class Folds:
         return np.sort(self._in_turn[is_there[self._in_turn]][:count])
 
     def first(self, count: int) -> Array:
-        """So many rows of the first training part."""
+        """`count` rows of the first training part."""
         return self.some(self.splits[0][0], count)
 
     def of_all(self, count: int) -> Array:
-        """So many of all rows for training."""
+        """`count` of all training rows."""
         return self.some(np.arange(len(self.rows)), count)
 
     @cached_property
     def _in_turn(self) -> Array:
         """All rows in the order in which smaller fits take them: any first ones serve.
 
-        In time the latest come first, else units in a random order with a fair share of classes.
+        In time the latest come first, else units in a random order, stratified by class.
         """
         if self.rows.time is not None:
             return np.argsort(-self.rows.time, kind="stable")
@@ -275,5 +275,5 @@ class Folds:
 
     @cached_property
     def _stand_in(self) -> Any:
-        """A model of the task, by which folds know whether there are classes."""
+        """A model of the task, which tells folds whether there are classes."""
         return baseline_model(self.task)

@@ -1,7 +1,7 @@
-"""Spread: how large the errors of a model are where, so that prediction intervals fit the row.
+"""Spread: where the errors of a model are large, so that prediction intervals fit the row.
 
-Held-out errors are learned from the prediction and the columns of their rows. Errors are then
-measured by what was to be expected of them, which new rows can be told apart by.
+The size of held-out errors is learned from the prediction and the columns of their rows. Errors are
+then measured relative to their expected size, which differs between new rows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ..unseen import mean_and_error
 
 Array = np.ndarray
 
-# With fewer errors their size is taken to be the same everywhere; of more, a sample is learned.
+# With fewer errors their size counts as constant; of more, a sample is used.
 FEWEST, MOST = 200, 5_000
-# Of tables with more columns, the spread is learned from the prediction alone.
+# For tables with more columns, the spread is learned from the prediction alone.
 MOST_COLUMNS = 100
 FOLDS = 5
-# How much of the mean error is expected of any row: no interval is a point.
+# The part of the mean error expected of any row: no interval is a point.
 LEAST = 0.1
-# By how many standard errors it must be worth it to tell rows apart.
+# The gain, in standard errors, that makes it worth distinguishing rows.
 WORTH_IT = 2.0
 
 
@@ -40,32 +40,32 @@ def learn_spread(
     errors: Array,
     units: Array | None = None,
 ) -> tuple[Pipeline | None, Array]:
-    """Learn how large errors are, from rows that were held out.
+    """Learn how large errors are, from held-out rows.
 
     Parameters
     ----------
     columns : sequence of Column
-        The columns that the model is given.
+        The columns of the model.
     frame : polars.DataFrame
         The rows.
     predicted, errors : ndarray of shape (n,)
-        What was predicted for them, and how far from the target that was, at least 0.
+        Their predictions, and the absolute errors of these.
     units : ndarray of int, shape (n,), default=None
-        Labels of rows that belong together: a spread that knows a group is of no use for new ones.
+        Labels of rows that belong together: a spread that knows a group is useless for new ones.
         None if each row is on its own.
 
     Returns
     -------
     spread : Pipeline or None
-        For `spread_at`; None if the errors do not tell where they are large, or are too few.
+        For `spread_at`; None if the errors do not show where they are large, or are too few.
     errors : ndarray
-        Divided by the spread at their rows, which was learned from others; as they were without.
+        Divided by the spread at their rows, learned from other rows; unchanged without a spread.
 
     Notes
     -----
     Locally weighted conformal inference (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman 2018, JASA
-    113, section 5.2), with errors that are held out from the spread by folds. Whether it is worth
-    it is judged by the likelihood of errors that are distributed exponentially around it.
+    113, section 5.2), with errors held out from the spread by folds. Whether it is worthwhile is
+    judged by the likelihood of exponentially distributed errors.
     """
     rows = np.random.default_rng(0).permutation(len(errors))[:MOST]
     places = np.arange(len(rows))
@@ -98,7 +98,7 @@ def spread_at(spread: Pipeline | None, frame: pl.DataFrame, predicted: Array) ->
     frame : polars.DataFrame
         The rows.
     predicted : ndarray of shape (n,)
-        What is predicted for them.
+        Their predictions.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def spread_at(spread: Pipeline | None, frame: pl.DataFrame, predicted: Array) ->
 def _fit(model: Pipeline, frame: pl.DataFrame, sizes: Array) -> Pipeline:
     with _quietly():
         model.fit(frame, sizes)
-    # A fit that a time limit ends has fewer trees, which is not what was asked for.
+    # A fit ended by a time limit has fewer trees, which is not what was requested.
     check()
     return model
 
@@ -125,14 +125,14 @@ def _predict(model: Pipeline, frame: pl.DataFrame) -> Array:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """The model itself warns of new levels and the like; a spread need not do so again."""
+    """The model itself warns about new levels and the like; a spread need not repeat it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def _free_name(columns: Sequence[Column]) -> str:
-    """What the prediction is called beside the columns."""
+    """The name of the prediction among the columns."""
     name = "prediction"
     while any(column.name == name for column in columns):
         name += "_"
@@ -145,7 +145,7 @@ def _with_prediction(frame: pl.DataFrame, predicted: Array, name: str) -> pl.Dat
 
 
 def _unfitted(columns: Sequence[Column], name: str) -> Pipeline:
-    """Few small trees: what is known of errors is coarse, and it has to be quick."""
+    """Few small trees: knowledge about errors is coarse, and it has to be quick."""
     plain = [column for column in columns if column.is_feature and column.role != "text"]
     own = Column(name, "number", "what is predicted", "Float64", 0, 0, 0)
     used = [*plain, own] if len(plain) <= MOST_COLUMNS else [own]

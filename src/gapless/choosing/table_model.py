@@ -1,4 +1,4 @@
-"""TableModel: a model of a table, with all that is needed to use it on other tables."""
+"""TableModel: a model of a table, with everything needed to use it on other tables."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class TableModel(BaseEstimator):
     target : str
         The column to predict.
     task : {"auto", "classification", "regression"}, default="auto"
-        What predicting it is.
+        The task of predicting it.
     metric : str, default="auto"
-        What `score` and `measure` are about: a metric of `gapless.metrics`, "balanced_accuracy", or
+        The metric of `score` and `measure`: one of `gapless.metrics`, "balanced_accuracy", or
         "mean_cost".
     costs : array-like of shape (K, K), mapping or None, default=None
-        What decisions cost, for "mean_cost": as `cost_matrix` of `BayesDecision`.
+        The costs of decisions, for "mean_cost": as `cost_matrix` of `BayesDecision`.
 
     Attributes
     ----------
@@ -87,21 +87,21 @@ class TableModel(BaseEstimator):
     columns_ : tuple of Column
         The columns of the table and their roles.
     rows_ : int
-        How many rows the model has learned from.
+        The number of training rows.
     expected_, expected_error_ : float
-        What it can be expected to score on unseen rows, and the standard error of that; NaN if
-        nothing is known.
+        The expected score on unseen rows, and its standard error; NaN if nothing is known.
     residuals_ : ndarray of shape (r,)
-        How far predictions were from the targets in rows that had been held out, relative to
-        `spread_`; at most 2,000 of them in rising order; empty if nothing is known.
+        Errors on held-out rows, relative to `spread_`; at most 2,000 of them in rising order; empty
+        if nothing is known.
     spread_ : sklearn.pipeline.Pipeline or None
-        How large errors are in a row, relative to others; None if they are as large everywhere.
+        How large errors are in a row, relative to others; None if they are equally large
+        everywhere.
     profile_ : TableProfile
-        What the training rows were like.
+        A summary of the training rows.
     record_ : str
         The report about it, as JSON; "" if there is none.
     reading_ : ReadingOptions
-        What the reader of the table was told; the tool reads other tables the same way.
+        How the table was read; the tool reads other tables the same way.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class TableModel(BaseEstimator):
     classes_: Array | None
     columns_: tuple[Column, ...]
     profile_: TableProfile
-    # Files of versions that did not tell rows apart have none, and of those without options none.
+    # Files of versions without a spread have none, and those without options have none.
     spread_: Any = None
     reading_: ReadingOptions = ReadingOptions()
 
@@ -165,9 +165,10 @@ class TableModel(BaseEstimator):
         table : Table, or data frame of polars or pandas
             The table.
         y : array-like of shape (n,), default=None
-            The target; None if it is a column of the table. A column of its name is not used then.
+            The target; None if it is a column of the table. Otherwise a column of its name is not
+            used.
         rows : array-like of int, default=None
-            The rows to learn from; all that have a target if None.
+            The training rows; all with a target if None.
 
         Returns
         -------
@@ -176,7 +177,7 @@ class TableModel(BaseEstimator):
         table = _with_target(table, y, self.target)
         target = read_target(table, self.target, self.task)
         if y is not None and target.task == "classification":
-            # Predictions are then of the caller's own labels.
+            # Predictions are then the caller's own labels.
             target = replace(target, values=np.asarray(y)[target.rows])
         kept = within(target, rows)
         pipeline = clone(self.pipeline).fit(table.frame[kept.rows], kept.values)
@@ -185,7 +186,7 @@ class TableModel(BaseEstimator):
     def take_over(
         self, pipeline: Any, table: Table, target: Target, columns: Sequence[Column]
     ) -> TableModel:
-        """Become the model of a pipeline that is fitted already.
+        """Become the model of a fitted pipeline.
 
         Parameters
         ----------
@@ -194,9 +195,9 @@ class TableModel(BaseEstimator):
         table : Table
             The table.
         target : Target
-            The target in the rows that it was fitted to.
+            The target in its training rows.
         columns : sequence of Column
-            All columns of the table with their roles; the pipeline's own go before them.
+            All columns of the table with their roles; the pipeline's own take precedence.
 
         Returns
         -------
@@ -217,14 +218,14 @@ class TableModel(BaseEstimator):
         return self
 
     def expect(self, score: float, error: float, residuals: Array | None) -> TableModel:
-        """Keep what the model can be expected to do on unseen rows.
+        """Store the model's expected score and errors on unseen rows.
 
         Parameters
         ----------
         score, error : float
-            Its score, and the standard error of that.
+            Its score, and the standard error.
         residuals : ndarray or None
-            True minus predicted numbers of rows that were held out; None for classification.
+            True minus predicted numbers of held-out rows; None for classification.
 
         Returns
         -------
@@ -243,16 +244,16 @@ class TableModel(BaseEstimator):
         Parameters
         ----------
         table : Table, or data frame of polars or pandas
-            Rows that were held out.
+            Held-out rows.
         predicted, residuals : ndarray of shape (n,)
-            What was predicted for them, and the target minus that.
+            Their predictions, and the target minus these.
         units : ndarray of int, shape (n,), default=None
             Labels of rows that belong together; None if each is on its own.
 
         Returns
         -------
         TableModel
-            Its intervals stay equally wide if the errors do not tell, or are fewer than 200.
+            Its intervals stay equally wide if the errors show no pattern, or are fewer than 200.
         """
         spread, errors = learn_spread(
             self.columns_, plain_frame(table), predicted, np.abs(residuals), units
@@ -268,8 +269,8 @@ class TableModel(BaseEstimator):
         Parameters
         ----------
         table : Table, or data frame of polars or pandas
-            Rows with the columns of the fit, in any order; others are ignored. Levels that were not
-            seen are treated as rare ones.
+            Rows with the columns of the fit, in any order; others are ignored. Unknown levels are
+            treated as rare ones.
 
         Returns
         -------
@@ -298,7 +299,7 @@ class TableModel(BaseEstimator):
 
     @available_if(_has("decision_function"))
     def decision_function(self, table: Any) -> Array:
-        """How far rows are on the side of a class, for models that say so.
+        """The decision function, for models that have one.
 
         Parameters
         ----------
@@ -308,20 +309,20 @@ class TableModel(BaseEstimator):
         Returns
         -------
         ndarray of shape (n,) or (n, K)
-            Of two classes, above 0 for the second; else a column for each of `classes_`.
+            For two classes, above 0 for the second; else a column for each of `classes_`.
         """
         check_is_fitted(self)
         return self.pipeline_.decision_function(self._frame(table))
 
     def predict_interval(self, table: Any, coverage: float = 0.9) -> Intervals:
-        """Predict numbers, and intervals that hold the targets of so many new rows.
+        """Predict numbers, with intervals for the targets of a share `coverage` of new rows.
 
         Parameters
         ----------
         table : Table, or data frame of polars or pandas
             Rows, as for `predict`.
         coverage : float, default=0.9
-            The share of new rows whose target is to be inside.
+            The share of new rows whose target should be inside.
 
         Returns
         -------
@@ -330,8 +331,8 @@ class TableModel(BaseEstimator):
 
         Notes
         -----
-        Intervals are as wide as the errors of held-out rows say: the smallest width that a share
-        `coverage` of them keep, the new row counting as one that might be the worst. Where errors
+        The width of the intervals comes from the errors of held-out rows: the smallest width that
+        contains a share `coverage` of them, counting the new row as possibly the worst. If errors
         are larger in some rows than in others, so are the intervals; otherwise all are equally
         wide. For rows from the same source about that share is inside. With fewer than
         coverage/(1 − coverage) held-out rows the ends are infinite.
@@ -354,7 +355,7 @@ class TableModel(BaseEstimator):
         prediction : ndarray of shape (n,)
             What is predicted for them.
         coverage : float, default=0.9
-            The share of new rows whose target is to be inside.
+            The share of new rows whose target should be inside.
 
         Returns
         -------
@@ -365,7 +366,7 @@ class TableModel(BaseEstimator):
         return Intervals(prediction, prediction - reaches, prediction + reaches)
 
     def reach(self, coverage: float = 0.9) -> float:
-        """How far from the prediction the target of so many new rows is at most.
+        """The largest error of the predictions, for a share `coverage` of new rows.
 
         Parameters
         ----------
@@ -375,7 +376,8 @@ class TableModel(BaseEstimator):
         Returns
         -------
         float
-            Half of the width of `predict_interval`; with a `spread_`, in rows with the mean one.
+            Half of the width of `predict_interval`; with a `spread_`, for rows with the mean
+            spread.
         """
         check_is_fitted(self)
         check_coverage(coverage)
@@ -389,7 +391,7 @@ class TableModel(BaseEstimator):
         return float(quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0])
 
     def score(self, table: Any, y: Any = None) -> float:
-        """The score of rows by `metric_`, turned so that higher is better, as scikit-learn wants.
+        """The score of rows by `metric_`, signed so that higher is better, as in scikit-learn.
 
         Parameters
         ----------
@@ -401,7 +403,7 @@ class TableModel(BaseEstimator):
         Returns
         -------
         float
-            Of a loss, such as the mean absolute error, less than 0. `measure` says it as it is.
+            Negative for a loss, such as the mean absolute error. `measure` keeps its sign.
         """
         return float(self._answered(table, y).value())
 
@@ -415,7 +417,7 @@ class TableModel(BaseEstimator):
         y : array-like of shape (n,), default=None
             The target; None if it is a column of the table.
         rows : array-like of int, default=None
-            The rows to look at; all that have a target if None.
+            The rows to score; all with a target if None.
 
         Returns
         -------
@@ -425,7 +427,7 @@ class TableModel(BaseEstimator):
         return self._answered(table, y, rows).score()
 
     def _answered(self, table: Any, y: Any, rows: Any = None) -> AnsweredRows:
-        """What the model says of the rows of a table that have a target, or of some of them."""
+        """The model's answers for the rows of a table that have a target, or for some of them."""
         check_is_fitted(self)
         table = _with_target(self._frame(table), y, self.target_)
         known = read_target(table, self.target_, self.task_, to_learn=False)
@@ -439,7 +441,7 @@ class TableModel(BaseEstimator):
     def _frame(self, table: Any) -> Any:
         """The frame of a table; columns of an array, which has no names, are those of the fit.
 
-        scikit-learn makes arrays of frames of polars, as for its permutation importance.
+        scikit-learn turns polars frames into arrays, as for its permutation importance.
         """
         if isinstance(table, Table):
             return table.frame
@@ -454,7 +456,7 @@ class TableModel(BaseEstimator):
         return frame_of({name: column.tolist() for name, column in zip(names, table.T)})
 
     def answered(self, frame: Any, y: Array) -> AnsweredRows:
-        """What the model says of rows with known targets, asked once for whatever is needed.
+        """The model's answers for rows with known targets, computed once.
 
         Parameters
         ----------
@@ -487,12 +489,12 @@ class TableModel(BaseEstimator):
 
 
 def _set_aside(column: Column) -> Column:
-    """A column that the model is not given."""
+    """A column that the model does not use."""
     return replace(column, role="dropped", reason="not given") if column.is_feature else column
 
 
 def _some(errors: Array) -> Array:
-    """Errors in rising order; of many, as many at equal distances: their quantiles are the same."""
+    """Errors in rising order; of many, some at equal distances: their quantiles are the same."""
     places = np.linspace(0, len(errors) - 1, min(len(errors), MOST_ROWS)).round().astype(int)
     return np.sort(errors)[places]
 

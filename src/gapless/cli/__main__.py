@@ -1,4 +1,4 @@
-"""The door of the command line: `gapless …`, or `python -m gapless.cli …`."""
+"""The entry point of the command line: `gapless …`, or `python -m gapless.cli …`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from .words import interrupted
 
             print(f"gapless: {interrupted(written)}", file=sys.stderr)
-            # What a shell says of a process that a signal has ended.
+            # A shell's exit code for a process ended by a signal.
             return 128 + came()
 
 
@@ -57,7 +57,7 @@ def _main(words: Sequence[str], came: Callable[[], int], written: list[str]) -> 
 
     The names of files are added to the list as they are written.
     """
-    # Loaded here, where Ctrl-C is already being watched for.
+    # Imported here, where Ctrl-C is already handled.
     import traceback
 
     from .args import UsageError, parse
@@ -109,11 +109,11 @@ def _run(args: Any, printer: Any) -> int:
 
 @contextlib.contextmanager
 def interrupts(*, is_process: bool) -> Iterator[Callable[[], int]]:
-    """Raise KeyboardInterrupt on Ctrl-C and SIGTERM, and remember which one came; 0 is none.
+    """Raise KeyboardInterrupt on Ctrl-C and SIGTERM, and record which one came; 0 is none.
 
-    An exception that is raised while an object is being destroyed is lost, with a word that means
-    nothing to a user; so it is raised a second time, without that word. A process that only has to
-    end is not interrupted any more; otherwise the handler that was there before is put back.
+    An exception raised while an object is being destroyed is lost, with a message that means
+    nothing to a user; so it is raised a second time, without that message. A process that is about
+    to end is no longer interrupted; otherwise the previous handler is restored.
     """
     came = 0
 
@@ -140,7 +140,7 @@ def interrupts(*, is_process: bool) -> Iterator[Callable[[], int]]:
 
 
 def _replace_closed_streams() -> None:
-    """Give a process that was started without a stream, as by `>&-`, one that leads nowhere.
+    """Give a process started without a stream, as by `>&-`, one that leads nowhere.
 
     Python has None in its place, and the next file to be opened, such as that of the model, would
     get its number, and then whatever a library prints.
@@ -155,7 +155,7 @@ def _replace_closed_streams() -> None:
 
 
 def _leave_pipes() -> None:
-    """Whoever read the rows of a table has enough of them."""
+    """The reader of a pipe has stopped early."""
     from .printer import leave_pipe
 
     for stream in (sys.stdout, sys.stderr):

@@ -32,7 +32,7 @@ class UsageError(ValueError):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser, whose errors are raised and not printed."""
+    """argparse's parser, with errors raised instead of printed."""
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print with the usage."""
@@ -84,7 +84,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
 
 
 def _add_common(parser: Parser) -> None:
-    """What every command understands."""
+    """Options of every command."""
     said = parser.add_argument_group("output")
     level = said.add_mutually_exclusive_group()
     level.add_argument(

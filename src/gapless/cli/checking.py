@@ -1,4 +1,4 @@
-"""What `gapless check` finds: is a model optimal, as good as expected, and at home in a table?"""
+"""What `gapless check` finds: is a model optimal, as good as expected, and suited to a table?"""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ Array = np.ndarray
 
 Batch = tuple[pl.DataFrame, pl.DataFrame]
 
-# The score is that of so many rows, if there are more, and of so many values.
+# Score at most this many rows, and this many values.
 MOST_SCORED, MOST_VALUES = 100_000, 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class TableScan:
-    """What one pass has found.
+    """The results of one pass.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class TableScan:
     search : TrainingRowSearch
         The training rows among the rows.
     training : ndarray or None
-        Which rows are the training rows, where the table is the one of the fit.
+        Which rows are the training rows, if the table is the one of the fit.
     table : Table
-        All rows if it is; otherwise those that are scored.
+        All rows if it is; otherwise the scored ones.
     known : int
-        How many rows have a target.
+        The number of rows with a target.
     """
 
     tally: Tally
@@ -73,7 +73,7 @@ class TableScan:
 
 
 def scan_table(model: TableModel, batches: Iterable[Batch], source: Any) -> TableScan:
-    """Go through a table once.
+    """Read a table once.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def scan_table(model: TableModel, batches: Iterable[Batch], source: Any) -> Tabl
     Notes
     -----
     Rows are kept as long as the table may be the one of the fit, which was in memory then; their
-    hashes tell very soon that it is not.
+    hashes show very soon if it is not.
     """
     profile = model.profile_
     tally, search, sampled = (
@@ -117,7 +117,7 @@ def scan_table(model: TableModel, batches: Iterable[Batch], source: Any) -> Tabl
 
 @dataclass(eq=False)
 class RandomSample:
-    """A random sample of the rows that have a target: those of the smallest hashes."""
+    """A random sample of the rows that have a target: those with the smallest hashes."""
 
     target: str
     known: int = 0
@@ -125,7 +125,7 @@ class RandomSample:
     _hashes: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
 
     def add(self, frame: pl.DataFrame, hashes: Array | None) -> None:
-        """Draw from some rows more; without hashes, where columns are missing, none is scored."""
+        """Sample from more rows; without hashes, if columns are missing, none is scored."""
         if hashes is None or self.target not in frame.columns:
             self.frames = self.frames or [frame.clear()]
             return
@@ -138,7 +138,7 @@ class RandomSample:
             self._cut()
 
     def sample(self) -> list[pl.DataFrame]:
-        """The rows that were sampled, each one as likely as all others."""
+        """The sampled rows, all equally likely."""
         if len(self._hashes) > self._most:
             self._cut()
         return self.frames
@@ -153,7 +153,7 @@ class RandomSample:
         self._hashes = self._hashes[chosen]
 
 
-# Chance leaves a score further below what was expected once in two hundred times.
+# By chance a score is further below the expected one only once in two hundred times.
 STANDARD_ERRORS = 2.6
 NOT_AGAIN = "(from the fit; recomputing it requires the training rows)"
 # From this share of training rows among the rows on, a score is too optimistic.
@@ -171,13 +171,13 @@ class Checked:
     is_training : bool
         Whether the training rows are among them, all and known.
     training_rows : int
-        How many training rows the model has.
+        The number of the model's training rows.
     certificate : Certificate or None
-        From the training rows; None where they are not there, or the model has no objective.
+        From the training rows; None if they are not there, or the model has no objective.
     optimality : str
         The same in words, or why there is none.
     score : Score or None
-        Of the rows that are not for training; of all if nothing else is there.
+        Of the rows that are not training rows; of all if there are no others.
     scored : str
         What was scored, or why nothing was.
     expected, expected_error : float
@@ -185,7 +185,7 @@ class Checked:
     behind : float
         By how many standard errors the score is worse than expected; NaN if not known.
     overlap : float
-        About which share of the scored rows is equal to training rows.
+        The approximate share of scored rows that equal training rows.
     findings : tuple of Finding
         Warnings first.
     """
@@ -210,7 +210,7 @@ class Checked:
 
     @property
     def is_too_short(self) -> bool:
-        """Whether the table has too few rows to be compared with those of training."""
+        """Whether the table has too few rows to compare with the training rows."""
         return any(finding.code == "S309" for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -291,7 +291,7 @@ class Checked:
 
 
 def check(model: TableModel, source: Any, options: ReadingOptions | None = None) -> Checked:
-    """Look at a model and a table together.
+    """Check a model against a table.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def check(model: TableModel, source: Any, options: ReadingOptions | None = None)
     source : str, Path, bytes or binary stream
         A table with the columns of the model, as for `read_table`; it is read piece by piece.
     options : ReadingOptions or None, default=None
-        How it is read; as that of the fit if None.
+        How it is read; like the table of the fit if None.
 
     Returns
     -------
@@ -340,7 +340,7 @@ def check(model: TableModel, source: Any, options: ReadingOptions | None = None)
 
 
 def _certified(model: TableModel, scan: TableScan) -> tuple[Certificate | None, str]:
-    """The certificate, computed again from the training rows, and it or its absence in words."""
+    """The certificate, recomputed from the training rows, and it or its absence in words."""
     inner = model.pipeline_[-1]
     stored = getattr(inner, "certificate_", None)
     if stored is None:
@@ -353,8 +353,8 @@ def _certified(model: TableModel, scan: TableScan) -> tuple[Certificate | None, 
     try:
         certificate = certify_model(inner, X, target.values[kept])
     except ValueError as error:
-        # A model that recognises its rows refuses them where another version of a library
-        # prepares them differently.
+        # A model that recognises its rows refuses them if another version of a library prepares
+        # them differently.
         return None, f"{stored.verdict} (from the fit; not recomputed: {error})"
     return certificate, f"{certificate.verdict} (recomputed from the training rows)"
 
@@ -368,7 +368,7 @@ def _of_certificate(certificate: Certificate | None) -> Iterator[Finding]:
 
 
 def _scored(model: TableModel, scan: TableScan) -> tuple[Score | None, str]:
-    """The score of rows that are not for training, where there are some; and what was scored."""
+    """The score of rows that are not training rows, if there are any; and what was scored."""
     table, training = scan.table, scan.training
     if model.target_ not in scan.tally.names:
         return None, f"none: the table has no column {model.target_!r}"
@@ -421,7 +421,7 @@ def _of_score(behind: float, score: Score | None, model: TableModel) -> Iterator
 
 
 def _overlap(scan: TableScan) -> float:
-    """About which share of the rows of another table is equal to training rows, beyond chance."""
+    """The approximate share of rows of another table that equal training rows, beyond chance."""
     search = scan.search
     if scan.training is not None or not search.rows:
         return 0.0
@@ -432,7 +432,7 @@ def _overlap(scan: TableScan) -> float:
 
 
 def _of_spellings(tally: Tally) -> Iterator[Finding]:
-    """Whether categories of the table look like spellings of one, or of one seen in training."""
+    """Whether categories look like spellings of one another, or of one seen in training."""
     for each in tally.columns:
         old = each.old
         if old.column.role in ("category", "target") and old.column.dtype == "String":

@@ -1,7 +1,7 @@
-"""A first look: `python -m gapless.cli.demo` fits every model on built-in data, and says how well.
+"""A demo: `python -m gapless.cli.demo` fits every model on built-in data, and prints how well.
 
-Prints one line per model with its score on held-out rows, what the model itself expects there, and
-its certificate, and draws how fast several solvers approach the best possible objective.
+Prints one line per model with its score on held-out rows, the model's own estimate, and its
+certificate, and draws how fast several solvers approach the best possible objective.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def load_digit_halves(return_X_y: bool = True) -> tuple[np.ndarray, np.ndarray]:
 
 
 def load_descriptions(return_X_y: bool = True) -> tuple[list[str], np.ndarray]:
-    """Lines of what scikit-learn says about its data, and as targets of which data they are."""
+    """Lines of scikit-learn's descriptions of its data, and which data they describe as targets."""
     lines = [
         (line, load.__name__.removeprefix("load_"))
         for load in (datasets.load_breast_cancer, datasets.load_iris, datasets.load_wine)
@@ -40,7 +40,7 @@ def load_descriptions(return_X_y: bool = True) -> tuple[list[str], np.ndarray]:
     return [line for line, _ in lines], np.array([name for _, name in lines])
 
 
-# What models are shown on, none of which needs a download; those of the same data stand together.
+# The data for the models, none of which needs a download; models of the same data are adjacent.
 DATA: dict[str, Callable] = {
     "diabetes": datasets.load_diabetes,
     "digit_halves": load_digit_halves,
@@ -51,7 +51,7 @@ DATA: dict[str, Callable] = {
     "digits": datasets.load_digits,
     "descriptions": load_descriptions,
 }
-# Each model with its data, as the classes themselves say in `_examples`.
+# Each model with its data, from the classes' `_examples`.
 MODELS = [
     (cls(**example.parameters), load)
     for data, load in DATA.items()
@@ -104,13 +104,13 @@ def _fit(model, load: Callable) -> Row:
         estimate=f"{unseen.unseen:.3f} ± {unseen.standard_error:.3f}",
         fitted=unseen.kind,
         milliseconds=1e3 * spent,
-        # What follows a semicolon explains.
+        # The part after a semicolon explains.
         certificate=model.certificate_.verdict.partition(";")[0],
     )
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as aligned text: the score on unseen rows beside what the model expected there."""
+    """The rows as aligned text: the score on unseen rows next to the model's estimate."""
     header = ("model", "data", "unseen rows", "expected", "fit", "ms", "certificate")
     cells = [
         (r.model, r.data, r.score, r.estimate, r.fitted, f"{r.milliseconds:.0f}", r.certificate)

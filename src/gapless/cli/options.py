@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-# What people may write for letters that are hard to type.
+# Names for characters that are hard to type.
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser, *, as_fitted: bool = False) -> None:
-    """The options; a command that has a model reads as its fit was told unless told otherwise."""
+    """The options; a command with a model reads like its fit unless told otherwise."""
     otherwise = "as for the fit" if as_fitted else "detected"
     reading = parser.add_argument_group(f"how the table is read (default: {otherwise})")
     reading.add_argument(
@@ -35,7 +35,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser, *, as_fitted: bool = 
 
 
 def reading_of(args: argparse.Namespace) -> Any:
-    """What was said, as ReadingOptions."""
+    """The given options, as ReadingOptions."""
     from gapless.data import ReadingOptions
 
     return ReadingOptions(

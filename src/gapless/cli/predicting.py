@@ -1,4 +1,4 @@
-"""Predictions for tables of any length: what is asked of a model, and what is added to each row."""
+"""Predictions for tables of any length: the model's interface, and what is added to each row."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from gapless.data import (
 
 Array = np.ndarray
 
-# So many rows are predicted at once, which bounds the memory of their features.
+# Predict this many rows at once, which bounds the memory of their features.
 ROWS = 20_000
-# So many levels and texts are remembered to be shown.
+# The number of levels and texts remembered for display.
 SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A loaded model as tables ask it.
+    """A loaded model, applied to tables.
 
     Attributes
     ----------
     model : estimator
         The model.
     columns : tuple of Column
-        The columns it is given, by name; empty if it takes columns by their position.
+        Its columns by name; empty if it takes columns by position.
     width : int
-        How many columns it takes.
+        The number of its columns.
     levels : mapping of str to frozenset of str
-        All levels of categories that were seen in training, where known.
+        All levels of categories seen in training, if known.
     others : tuple of Column
-        Columns of the table of the fit that it is not given.
+        Columns of the table of the fit that it does not use.
     reading : ReadingOptions
-        What was said about the table of the fit.
+        How the table of the fit was read.
     """
 
     model: Any
@@ -67,24 +67,24 @@ class Predictor:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether it tells probabilities of the classes."""
+        """Whether it has class probabilities."""
         return self.classes is not None and hasattr(self.model, "predict_proba")
 
     @property
     def has_intervals(self) -> bool:
-        """Whether it tells intervals for numbers."""
+        """Whether it has intervals for numbers."""
         is_known = isinstance(self.model, TableModel) and len(self.model.residuals_) > 0
         return is_known and self.classes is None
 
     def rows(self, frame: pl.DataFrame) -> Any:
-        """What the model is given of a frame."""
+        """The part of a frame that the model uses."""
         if not self.columns:
             return frame[:, : self.width].cast(pl.Float64, strict=False).to_numpy()
         return frame.select([column.name for column in self.columns])
 
 
 def predictor_of(model: Any) -> Predictor:
-    """A loaded model as tables ask it: one of `gapless fit`, or any that was saved."""
+    """A loaded model, applied to tables: one of `gapless fit`, or any saved one."""
     if isinstance(model, TableModel):
         features = tuple(column for column in model.columns_ if column.is_feature)
         levels = {
@@ -114,7 +114,7 @@ def predictor_of(model: Any) -> Predictor:
 
 @dataclass
 class Noticed:
-    """What is to be said when all rows have been seen."""
+    """What to report after all rows."""
 
     extra: list[str] = field(default_factory=list)
     filled: list[str] = field(default_factory=list)
@@ -150,9 +150,9 @@ class Wanted:
     coverage : float or None
         The share of targets that intervals for numbers should contain.
     fills : bool
-        Whether columns that are not there count as missing; otherwise they are an error.
+        Whether absent columns count as missing; otherwise they are an error.
     typed : bool
-        Whether texts become numbers and dates in the result as well; otherwise all stays as it is.
+        Whether texts become numbers and dates in the result as well; otherwise all stays unchanged.
     """
 
     probabilities: bool
@@ -168,7 +168,7 @@ def predictions(
     noticed: Noticed,
     options: ReadingOptions | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """The rows of a table with their predictions, some at a time.
+    """The rows of a table with their predictions, in batches.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def predictions(
     wanted : Wanted
         What is added.
     noticed : Noticed
-        Filled with what there is to say.
+        Filled with what to report.
     options : ReadingOptions or None, default=None
-        How the table is read; as that of the fit if None.
+        How the table is read; like the table of the fit if None.
 
     Yields
     ------
@@ -210,7 +210,7 @@ def predictions(
 def _look_at_columns(
     predictor: Predictor, names: Sequence[str], fills: bool, noticed: Noticed
 ) -> None:
-    """Refuse a table without the columns of the model, and note those that it does not use."""
+    """Refuse a table without the model's columns, and note those that it does not use."""
     if not predictor.columns:
         if len(names) < predictor.width:
             raise TableError(
@@ -243,7 +243,7 @@ def _filled(frame: pl.DataFrame, absent: Sequence[str]) -> pl.DataFrame:
 
 
 def _free_names(predictor: Predictor, wanted: Wanted, taken: Sequence[str]) -> list[str]:
-    """Names of the added columns, with a number behind those that the table has already."""
+    """Names of the added columns, numbered if the table already has them."""
     names = ["prediction"]
     if wanted.coverage is not None:
         names += ["lower", "upper"]
@@ -273,7 +273,7 @@ def _look_at_values(
 
 
 def _typed(predictor: Predictor, raw: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """The table for formats that have types: whole numbers stay whole, and nothing gets lost."""
+    """The table for formats with types: integers stay integers, and nothing is lost."""
     schema = raw.schema
     changed = []
     for column in predictor.columns + predictor.others:
@@ -282,10 +282,10 @@ def _typed(predictor: Predictor, raw: pl.DataFrame, values: pl.DataFrame) -> pl.
             continue
         whole = raw[name].str.strip_chars().cast(pl.Int64, strict=False)
         if not column.is_feature and len(unreadable_texts(raw[name], values[name])):
-            # Of no account to the model, but to whoever reads the result.
+            # Irrelevant to the model, but not to the reader of the result.
             changed.append(raw[name])
         elif column.dtype == "Int64" and whole.null_count() == values[name].null_count():
-            # Numbers of identity may be too long for a float.
+            # Identifiers may be too long for a float.
             changed.append(whole)
     return values.with_columns(changed)
 
@@ -301,7 +301,7 @@ def _add(counts: dict[str, tuple[int, list[str]]], name: str, texts: pl.Series) 
 
 
 def _added(predictor: Predictor, frame: pl.DataFrame, wanted: Wanted) -> list[pl.Series]:
-    """Prediction, ends of the interval and probabilities, as far as they are wanted."""
+    """Prediction, ends of the interval and probabilities, as requested."""
     if not frame.height:
         return _nothing(predictor, wanted)
     model, rows = predictor.model, predictor.rows(frame)

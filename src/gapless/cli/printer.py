@@ -1,4 +1,4 @@
-"""What a command says and how it ends: answers to standard output, all else to standard error."""
+"""What a command prints and how it ends: answers to standard output, all else to standard error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REFRESH_SECONDS = 0.25
 
 
 class LiveLine:
-    """Rewrites one line: the last event, and the seconds, which go on while a fit is silent."""
+    """Rewrites one line: the last event, and the seconds, which continue while a fit is silent."""
 
     def __init__(self, stream: TextIO):
         self.stream = stream
@@ -40,7 +40,7 @@ class LiveLine:
             self._clock.start()
 
     def clear(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the line from the terminal."""
         if self._clock is not None:
             self._ended.set()
             self._clock.join()
@@ -59,7 +59,7 @@ class LiveLine:
 
     def _draw(self) -> None:
         seconds = self._event.seconds + time.monotonic() - self._arrived
-        # The last column stays free: some terminals go to the next line when it is written.
+        # The last column stays free: some terminals wrap when it is written.
         text = progress_line(self._event, seconds)[: shutil.get_terminal_size().columns - 1]
         self.stream.write("\r" + text.ljust(self._width))
         self.stream.flush()
@@ -72,14 +72,14 @@ CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
 
 
 class Printer:
-    """What a command says, and how much of it.
+    """The output of a command, and its verbosity.
 
     Parameters
     ----------
     out, err : TextIO
         Standard output and standard error.
     verbosity : {-1, 0, 1}, default=0
-        −1 says the answer in one line, 1 the trace of the work too.
+        −1 prints the answer in one line, 1 also the trace of the work.
     """
 
     def __init__(self, out: TextIO, err: TextIO, verbosity: int = 0):
@@ -105,7 +105,7 @@ class Printer:
         self._to_out(json.dumps(data, indent=2, allow_nan=False))
 
     def note(self, text: str) -> None:
-        """Something to know that is no part of the result; nothing when quiet."""
+        """A remark that is not part of the result; nothing when quiet."""
         if self.verbosity >= 0:
             self._to_err(_safe(text))
 
@@ -124,14 +124,14 @@ class Printer:
         self._to_err(self._styled(self.err, "gapless:", RED) + " " + _safe(text))
 
     def progress(self, event: Any) -> None:
-        """An event of the work: a line that is rewritten on a terminal, a line each with -v."""
+        """An event of the work: a line rewritten on a terminal, one line each with -v."""
         if self._line is not None:
             self._line.show(event)
         else:
             self.detail(f"{event.seconds:7.1f} s  {doing(event)}")
 
     def end_progress(self) -> None:
-        """Take the line of progress away."""
+        """Remove the progress line."""
         if self._line is not None:
             self._line.clear()
 
@@ -139,7 +139,7 @@ class Printer:
         try:
             print(text, file=self.out, flush=True)
         except BrokenPipeError:
-            # Whoever read, such as `head`, has enough; what was found is still the exit code.
+            # The reader, such as `head`, has stopped; the exit code still reports what was found.
             leave_pipe(self.out)
 
     def _to_err(self, text: str) -> None:
@@ -157,14 +157,14 @@ class Printer:
 
 
 def leave_pipe(stream: TextIO) -> None:
-    """Let a stream that nobody reads lead nowhere; Python would complain again when it ends."""
+    """Redirect a stream without a reader to nowhere; Python would complain again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether somebody looks at the stream, on a terminal that can rewrite a line."""
+    """Whether the stream is a terminal that can rewrite a line."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

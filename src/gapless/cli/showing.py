@@ -1,4 +1,4 @@
-"""What `gapless show` tells of a model file: objective, certificate, what it uses and expects."""
+"""The contents of `gapless show`: objective, certificate, what a model uses and expects."""
 
 from __future__ import annotations
 
@@ -28,22 +28,23 @@ from .._ground.about import Formula
 from .._ground.percent import percent
 from .checking import plain
 
-# Numbers with more digits than anybody reads, as in the words of a kernel.
+# Numbers with more digits than anyone reads, as in the description of a kernel.
 LONG = re.compile(r"\d+\.\d{5,}(?:e[-+]?\d+)?")
 
 
 def objective_of(model: Any) -> str | None:
-    """What a fitted model minimises, as a formula and the numbers in it.
+    """The objective of a fitted model, as a formula and the numbers in it.
 
     Parameters
     ----------
     model : estimator
-        A fitted model; those of gapless say it in their method `_formula`.
+        A fitted model; those of gapless have it in their method `_formula`.
 
     Returns
     -------
     str or None
-        None for models that minimise nothing, such as nearest neighbours, and for others' models.
+        None for models that minimise nothing, such as nearest neighbours, and for other libraries'
+        models.
     """
     formula = model._formula() if hasattr(model, "_formula") else None
     return None if formula is None else _with_numbers(formula)
@@ -64,14 +65,14 @@ def _short_number(value: Any) -> str:
     return LONG.sub(lambda found: f"{float(found[0]):.4g}", str(value))
 
 
-# So many lines of each list are shown; --json has all.
+# Lines shown of each list; --json has all.
 SHOWN = 20
 SHOWN_LEVELS = 5
 
 
 @dataclass(frozen=True)
 class Used:
-    """A column or feature and what it is worth to the model."""
+    """A column or feature and its importance to the model."""
 
     name: str
     value: float
@@ -84,7 +85,7 @@ class ShownColumn:
     Attributes
     ----------
     name, role, dtype : str
-        What it is called, what it is for, and its type.
+        Its name, its role and its type.
     missing : float or None
         The share of training rows where it was missing; None if not known.
     levels : tuple of str
@@ -104,17 +105,17 @@ class ShownColumn:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is told of a model file.
+    """What is shown of a model file.
 
     Attributes
     ----------
     answer : str
         The model in one sentence.
     objective, optimality, generalization, intervals : str or None
-        What is minimised, how far the model is from the best one, what the fit said of unseen rows,
-        and how wide prediction intervals are; None if there is nothing to say.
+        What is minimised, how far the model is from the best one, the estimate for unseen rows, and
+        the width of prediction intervals; None if there is nothing to report.
     settings : dict
-        What the fit chose.
+        The tuned parameters.
     coefficients : tuple of Coefficient
         Of linear models, the largest first.
     intercepts : tuple of float
@@ -122,9 +123,9 @@ class Shown:
     rules : str
         A single tree as text.
     importances : tuple of Used
-        What columns are worth, the largest first.
+        The importance of columns, the largest first.
     importance : str
-        What that is measured by.
+        How it is measured.
     columns : tuple of ShownColumn
         What the model expects.
     file : Description
@@ -197,7 +198,7 @@ class Shown:
 
 
 def shown_of(path: Path) -> Shown:
-    """Load a model and collect what there is to show.
+    """Load a model and collect what to show.
 
     Parameters
     ----------
@@ -284,7 +285,7 @@ def _generalization(report: Report | None, inner: Any) -> str | None:
 
 
 def _intervals(model: Any) -> str | None:
-    """How far targets are from predictions."""
+    """The distance of targets from predictions."""
     if not isinstance(model, TableModel) or not len(model.residuals_):
         return None
     reach = model.reach(0.9)

@@ -17,7 +17,7 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def write_frames(frames: Iterable[pl.DataFrame], form: str, out: Path | TextIO) -> int:
-    """Write frames of the same columns one after the other.
+    """Write frames of the same columns in turn.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def write_frames(frames: Iterable[pl.DataFrame], form: str, out: Path | TextIO) 
     form : {"csv", "tsv", "jsonl", "parquet"}
         The format; Parquet needs a file.
     out : Path or TextIO
-        A file, which is there as a whole or not at all, or a stream.
+        A file, written completely or not at all, or a stream.
 
     Returns
     -------

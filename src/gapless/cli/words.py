@@ -1,7 +1,7 @@
 """The sentences of the tool itself: wrong command lines, failures, interruptions, progress.
 
-Those about tables, models and choices are made where these are; this file loads nothing of them, so
-that `gapless --help` answers at once.
+Those about tables, models and choices are elsewhere; this file imports none of these, so that
+`gapless --help` answers at once.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def unknown_option(word: str, command: str, known: Sequence[str]) -> str:
 def message_of(error: BaseException, model: str | None = None) -> str:
     """An error in words, without a traceback.
 
-    Errors of ours include what to do. Others are named with their type, since nobody expected
-    them; with a model file, the file may be to blame.
+    Our errors include what to do. Others are named with their type, since they are unexpected; with
+    a model file, the file may be to blame.
     """
     if isinstance(error, MemoryError):
         return "not enough memory; use fewer rows or columns."
@@ -62,7 +62,7 @@ def message_of(error: BaseException, model: str | None = None) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether the error was raised by gapless itself, which means what it says."""
+    """Whether the error was raised by gapless itself, with a message for users."""
     frame = error.__traceback__
     name = ""
     while frame is not None:

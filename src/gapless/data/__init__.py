@@ -1,11 +1,11 @@
 """Tables in: reading, types, what may be wrong with them, and preparation for models.
 
 Bytes become a Table: sources (open, unpack) → encodings → delimited, formats, excel (columns of
-texts or values) → forms, numbers, dates (texts to values) → tables; reading is the door. headers
-finds names, titles and totals. columns gives each column a role, target and leakage, quality say
-what may be wrong, preparation makes numbers of it; profile keeps what training rows were like, and
-drift tells how a later table differs. Called by choosing and cli; may import the estimators' layers
-above, and polars.
+texts or values) → forms, numbers, dates (texts to values) → tables; reading is the entry point.
+headers finds names, titles and totals. columns gives each column a role, target and leakage,
+quality report what may be wrong, preparation makes features; profile summarises the training rows,
+and drift reports how a later table differs. Called by choosing and cli; may import the estimators'
+layers above, and polars.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Built-in sets: the bundled ones of scikit-learn and a few small made ones; none is downloaded."""
+"""Built-in tables: scikit-learn's bundled ones and a few small ones; none is downloaded."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ MELON = ("color", "root", "sound", "texture", "navel", "touch", "density", "suga
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """What is known of a built-in set before it is loaded.
+    """A built-in table, before it is loaded.
 
     Attributes
     ----------
     name : str
-        What `read_table` and the command line call it.
+        Its name in `read_table` and on the command line.
     rows, columns : int
         Its size; the target counts as a column.
     target : str
         The column to predict.
     task : {"classification", "regression"}
-        What predicting it is.
+        The task of predicting it.
     about : str
-        What it is, in one sentence.
+        A description in one sentence.
     """
 
     name: str
@@ -118,7 +118,7 @@ BUILTIN = {
 
 
 def load_builtin(name: str) -> Table:
-    """A built-in set as a table, its target in the last column.
+    """A built-in table, its target in the last column.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def load_builtin(name: str) -> Table:
 
 
 def _bundled(name: str) -> Callable[[str], pl.DataFrame]:
-    """A set of scikit-learn's; classes by their names where these are words."""
+    """A table of scikit-learn's; classes by name if these are words."""
 
     def load(target: str) -> pl.DataFrame:
         data = getattr(datasets, f"load_{name}")()

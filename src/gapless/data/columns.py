@@ -1,4 +1,4 @@
-"""Columns: what each one is for, and why: number, category, date, text, id, constant, target."""
+"""Columns: the role of each, and why: number, category, date, text, id, constant, target."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ Role = Literal[
     "time",
     "dropped",
 ]
-# Roles of the columns that models are given.
+# Roles of the columns that models use.
 FEATURES = ("number", "category", "date", "text")
 # Types of columns that are moments.
 MOMENTS = ("Date", "Datetime")
 
 # Levels of a category that models and profiles know by name; all others are one.
 MOST_LEVELS = 200
-# Fewer rows than this tell nothing about whether a column names them.
+# Fewer rows than this do not show whether a column identifies them.
 FEW_ROWS = 20
-# A column of texts that are nearly all different names the rows.
+# A column of texts that are nearly all different identifies the rows.
 SHARE_OF_NAMES = 0.95
-# Texts of so many words that are mostly different are free texts.
+# Texts that average this many words and are mostly different are free texts.
 WORDS_OF_TEXT = 3.0
 SHARE_OF_TEXTS = 0.3
 CALLED_ID = re.compile(r"(?:^|[\s_.-])(?:id|ids|key|index|uuid|guid|nr|no|row)$|[a-z]I[Dd]$", re.I)
@@ -56,9 +56,8 @@ class Column:
     name : str
         Its name.
     role : str
-        number, category, date or text for what models are given; id and constant for what is set
-        aside; target, group, time or dropped for what the caller named. A time that is a date is
-        given to models as well.
+        number, category, date or text for features; id and constant for excluded columns; target,
+        group, time or dropped as named by the caller. A time that is a date is a feature as well.
     reason : str
         Why it has this role, in words.
     dtype : str
@@ -89,7 +88,7 @@ class Column:
 
     @property
     def is_feature(self) -> bool:
-        """Whether models are given it."""
+        """Whether models use it."""
         return self.given_as in FEATURES
 
     @property
@@ -102,7 +101,7 @@ class Column:
         return asdict(self)
 
     def __deepcopy__(self, memo: Any) -> Column:
-        # A value that never changes is its own copy: clones of pipelines hold thousands.
+        # An immutable value is its own copy: clones of pipelines hold thousands.
         return self
 
 
@@ -123,10 +122,10 @@ def describe_columns(
     target : str or None, default=None
         The column to predict.
     group, time : str or None, default=None
-        The column whose equal values stay on one side of a split, which is no feature, and the one
-        that orders rows in time, which is one if it has dates.
+        The column whose equal values stay on one side of a split, which is not a feature, and the
+        one that orders rows in time, which is one if it has dates.
     drop : sequence of str, default=()
-        Columns to leave out.
+        Columns to exclude.
 
     Returns
     -------
@@ -136,7 +135,7 @@ def describe_columns(
     Raises
     ------
     TableError
-        When a column of that name does not exist, or is named for two roles.
+        If a column of that name does not exist, or is named for two roles.
 
     Examples
     --------
@@ -145,7 +144,7 @@ def describe_columns(
     [('wind', 'category'), ('play', 'target')]
     """
     named = _named(table, target, group, time, drop)
-    # A row of totals is none of the rows that a column may name.
+    # A row of totals is not one of the rows that a column may identify.
     totals = totals_row(table.frame)
     rows = table.frame if totals is None else table.frame[:totals]
     return tuple(_described(series, table, named) for series in rows.iter_columns())
@@ -154,7 +153,7 @@ def describe_columns(
 def _named(
     table: Table, target: str | None, group: str | None, time: str | None, drop: Sequence[str]
 ) -> dict[str, Role]:
-    """Roles that the caller has given."""
+    """Roles given by the caller."""
     roles: dict[str, Role] = {}
     given: list[tuple[str | None, Role]] = [(target, "target"), (group, "group"), (time, "time")]
     for name, role in [*given, *((name, "dropped") for name in drop)]:
@@ -167,7 +166,7 @@ def _named(
 
 
 def check_name(table: Table, name: str) -> None:
-    """Refuse the name of a column that does not exist, and suggest the one that may be meant."""
+    """Refuse the name of a column that does not exist, and suggest a similar one."""
     names = table.frame.columns
     if name in names:
         return
@@ -212,7 +211,7 @@ def _role(series: pl.Series, missing: int, distinct: int) -> tuple[Role, str]:
 
 
 def _why_id(series: pl.Series, missing: int, distinct: int) -> str | None:
-    """Why whole numbers identify the rows; None if they do not."""
+    """Why integers identify the rows; None if they do not."""
     if series.dtype != pl.Int64 or missing or distinct < len(series) or len(series) < FEW_ROWS:
         return None
     steps = series.diff().drop_nulls()
@@ -241,7 +240,7 @@ def _role_of_texts(series: pl.Series, missing: int, distinct: int) -> tuple[Role
 
 
 def finite_numbers(frame: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame | None:
-    """Columns of nothing but finite numbers, read at once: there may be thousands; else None."""
+    """Columns of finite numbers alone, read at once: there may be thousands; else None."""
     types = frame.schema
     if any(c.role != "number" or types[c.name] not in (pl.Float64, pl.Int64) for c in columns):
         return None

@@ -23,15 +23,15 @@ FORMATS = tuple(day + time for time in TIMES for day in DAYS) + tuple(
 )
 # Years outside are a sign that a format does not fit.
 YEARS = (1700, 2200)
-# So many texts decide which formats are tried: each of a hundred formats reads all of them.
+# This many texts decide which formats are tried: each of a hundred formats reads all of them.
 SAMPLE_TEXTS = 200
-# A column is one of dates if so large a share of its texts is.
+# A column is one of dates if at least this share of its texts is.
 SHARE_OF_DATES = 0.99
 
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """A column of dates, the formats in which it writes them, and notes."""
+    """A column of dates, its formats, and notes."""
 
     values: pl.Series
     formats: tuple[str, ...]
@@ -39,7 +39,7 @@ class Dates:
 
 
 def find_dates(texts: pl.Series) -> Dates | None:
-    """Texts as dates, by formats that are found from all of them; None if they are no dates."""
+    """Texts as dates, by formats found from all of them; None if they are not dates."""
     looks = r"\d{1,4}[-/. ]\w{1,9}[-/., ]|^[A-Z][a-z]{2,8} \d"
     first = _normalised(texts.drop_nulls().head(SAMPLE_TEXTS))
     if not len(first) or first.str.contains(looks).sum() < SHARE_OF_DATES / 2 * len(first):
@@ -47,7 +47,7 @@ def find_dates(texts: pl.Series) -> Dates | None:
     formats = _needed(first.unique(maintain_order=True))
     if not formats or not _fit(read_dates(first, formats), first):
         return None
-    # What the first rows leave open, a day above 12, later rows settle.
+    # Later rows settle what the first leave open, such as a day above 12.
     formats = tuple(_better_order(texts, form) for form in formats)
     values = read_dates(texts, formats)
     if not _fit(values, texts):
@@ -64,7 +64,7 @@ def _fit(values: pl.Series, texts: pl.Series) -> bool:
 
 
 def read_dates(texts: pl.Series, formats: tuple[str, ...]) -> pl.Series:
-    """Texts as dates, or as moments where a format has a time; times of zones become UTC."""
+    """Texts as dates, or as moments if a format has a time; times with zones become UTC."""
     name = texts.name
     clean = _normalised(texts)
     parsed = [_parsed(clean, form) for form in formats]
@@ -131,7 +131,7 @@ def _better_order(texts: pl.Series, form: str) -> str:
 
 
 def _swapped(form: str) -> str | None:
-    """The format with day and month exchanged, where both are numbers at its beginning."""
+    """The format with day and month exchanged, if both are numbers at its beginning."""
     if form[:2] not in ("%d", "%m") or form[3:5] not in ("%d", "%m"):
         return None
     return form[3:5] + form[2] + form[:2] + form[5:]

@@ -1,7 +1,7 @@
-"""Delimited text to columns of texts: CSV, TSV and their kin.
+"""Delimited text to columns of texts: CSV, TSV and similar formats.
 
-Polars reads the fields. Where some records are not full, these are looked for, so that a ragged one
-is named by its line; and where quotes stand in odd places, Python's own reader reads the fields.
+Polars reads the fields. If some records are incomplete, they are located, so that a ragged one is
+named by its line; and if quotes are in odd places, Python's own reader reads the fields.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .sources import AS_FOUND, SAMPLE_BYTES, ReadingOptions
 
 # Bytes of the longest line of names.
 LONGEST_HEADER = 1 << 22
-# Bytes of the longest line of a table that comes block by block.
+# Bytes of the longest line of a table that comes in blocks.
 LONGEST_LINE = 1 << 28
 
 
@@ -98,7 +98,7 @@ def _from_line(data: bytes, line: int, name: str) -> bytes:
 def _with_given_names(
     data: bytes, sample: str, guess: Guess, above: str, *, has_names: bool
 ) -> tuple[Dialect, bytes, list[str]]:
-    """The same as `_with_names` where it was said which line has the names, or that none has."""
+    """The same as `_with_names` if the line of names is given, or that there is none."""
     first, *others = rows_of(sample, guess) or [[""]]
     names, notes = _names(first, others) if has_names else (by_position(len(first)), [])
     return (
@@ -118,7 +118,7 @@ def _with_single_blanks(body: bytes, dialect: Dialect) -> bytes:
 
 
 def _first_lines(data: bytes) -> bytes:
-    """Whole lines to find the dialect in: the first two at least, since names may be many."""
+    """Whole lines to find the dialect in: at least the first two, since names may be many."""
     if len(data) <= SAMPLE_BYTES:
         return data
     second = data.find(b"\n", data.find(b"\n", 0, LONGEST_HEADER) + 1, LONGEST_HEADER)
@@ -132,7 +132,7 @@ def _with_newlines(data: bytes) -> bytes:
 
 
 def _announced_delimiter(data: bytes) -> tuple[bytes, str | None]:
-    """Excel may begin a text by sep=; which names its delimiter."""
+    """Excel may begin a text with sep=; which names its delimiter."""
     if data[:4].lower() == b"sep=" and data[5:6] in (b"\r", b"\n"):
         return data[5:].lstrip(b"\r\n"), chr(data[4])
     return data, None
@@ -141,7 +141,7 @@ def _announced_delimiter(data: bytes) -> tuple[bytes, str | None]:
 def _with_names(
     data: bytes, sample: str, guess: Guess, above: str
 ) -> tuple[Dialect, bytes, list[str]]:
-    """The dialect with names, the records below them, and notes about what was left out."""
+    """The dialect with names, the records below them, and notes about what was excluded."""
     rows = rows_of(sample, guess)
     titles = rows_above(rows)
     lines = len(above.splitlines())
@@ -180,7 +180,7 @@ def _commented_names(
 
 
 def _names(first: list[str], others: list[list[str]]) -> tuple[tuple[str, ...], list[str]]:
-    """Names of the columns; where records have a field more, it is the name of a row."""
+    """Names of the columns; if records have one more field, it is the name of a row."""
     extra = bool(others) and all(len(row) == len(first) + 1 for row in others)
     if extra and any(row[-1].strip() for row in others):
         names, notes = distinct_names(["row", *first])
@@ -189,12 +189,12 @@ def _names(first: list[str], others: list[list[str]]) -> tuple[tuple[str, ...], 
 
 
 def _below(data: bytes, guess: Guess, above: int) -> bytes:
-    """What follows so many records that are not blank."""
+    """What follows this many records that are not blank."""
     if not above:
         return data
     records = find_records(data[:LONGEST_HEADER], guess.delimiter, guess.quote)
     full = np.flatnonzero(~is_blank(data, records))
-    # Where quotes stand in odd places, there may be fewer records than Python's reader finds.
+    # If quotes are in odd places, there may be fewer records than Python's reader finds.
     return data[int(records.end[full[min(above, len(full)) - 1]]) + 1 :]
 
 
@@ -203,7 +203,7 @@ def _ragged(records: Records, dialect: Dialect) -> np.ndarray:
 
 
 def _with_other_quotes(body: bytes, dialect: Dialect, records: Records) -> tuple[Dialect, Records]:
-    """Quotes as ordinary letters, if that makes fewer records ragged."""
+    """Treat quotes as ordinary characters if that makes fewer records ragged."""
     if dialect.quote is None:
         return dialect, records
     plain = find_records(body, dialect.delimiter, None)
@@ -218,7 +218,7 @@ def _read_body(
 ) -> tuple[pl.DataFrame, Dialect, list[str], int]:
     """Whole records as columns of texts, notes about short ones, and how many of these end it.
 
-    Long ones are an error. Where records are is only looked for if some are not full.
+    Long ones are an error. Records are located only if some are incomplete.
     """
     parsed = _by_polars(body, dialect)
     if parsed is not None and _are_full(parsed, body, dialect):
@@ -229,7 +229,7 @@ def _read_body(
         dialect, records = _with_other_quotes(body, dialect, records)
     blank = is_blank(body, records) if len(records) else np.zeros(0, bool)
     if len(dialect.names) == 1:
-        # An empty line is a missing value where there is one column, except at the end.
+        # An empty line is a missing value if there is one column, except at the end.
         blank[: int(np.flatnonzero(~blank)[-1]) + 1 if (~blank).any() else 0] = False
     _refuse_long_records(body, dialect, records, first_line)
     frame, notes = _without_names(_fields(body, dialect, records, blank))
@@ -242,7 +242,7 @@ def _read_body(
 
 
 def _by_polars(body: bytes, dialect: Dialect, *, cuts: bool = False) -> pl.DataFrame | None:
-    """The fields of all records, cut where there are too many; None if polars cannot read them."""
+    """The fields of all records, cut if there are too many; None if polars cannot read them."""
     schema = dict.fromkeys(dialect.names, pl.String)
     if dialect.has_blanks or not body:
         return None if body else pl.DataFrame(schema=schema)
@@ -260,18 +260,18 @@ def _by_polars(body: bytes, dialect: Dialect, *, cuts: bool = False) -> pl.DataF
 
 
 def _are_full(frame: pl.DataFrame, body: bytes, dialect: Dialect) -> bool:
-    """Whether all records have a field for each column, none of them with a quote out of place.
+    """Whether all records have a field for each column, without misplaced quotes.
 
-    Polars fills short records and says nothing of it, but then the last column has gaps. Each
-    newline and each delimiter of the text ends a record, stands between two fields, or is quoted
-    and found in one of them.
+    Polars fills short records silently, but then the last column has gaps. Each newline and each
+    delimiter of the text ends a record, separates two fields, or is quoted and found in one of
+    them.
     """
     quote = dialect.quote if dialect.quote and dialect.quote.encode() in body else None
     if quote and len(stray_quotes(body, dialect.delimiter, quote)):
         return False
     rows, has_gaps = frame.height, frame.to_series(-1).null_count() > 0
     if frame.width == 1:
-        # Empty lines at the end are no rows.
+        # Empty lines at the end are not rows.
         return not has_gaps or frame.item(-1, 0) is not None
     marks = {"\n": rows if body.endswith(b"\n") else rows - 1}
     if has_gaps:
@@ -284,16 +284,16 @@ def _are_full(frame: pl.DataFrame, body: bytes, dialect: Dialect) -> bool:
 
 
 def _count(letter: str, frame: pl.DataFrame) -> int:
-    """How often a letter stands in the fields of a table."""
+    """How often a character occurs in the fields of a table."""
     counts = frame.select(pl.all().str.count_matches(letter, literal=True).sum())
     return sum(counts.row(0))
 
 
 def _without_names(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Rows without those that repeat the names of all columns, as joined files have them."""
+    """Rows without those that repeat the names of all columns, as in joined files."""
     if frame.width < 2:
         return frame, []
-    # One column tells about nearly all rows.
+    # One column decides about nearly all rows.
     first = frame.columns[0]
     if not (frame[first].str.strip_chars() == first).any():
         return frame, []
@@ -304,7 +304,7 @@ def _without_names(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_line: int) -> None:
-    """Name the lines that have more fields than there are names; empty ones at the end may be."""
+    """Name the lines with more fields than names; extra ones at the end may be empty."""
     width = len(dialect.names)
     long = []
     for k in np.flatnonzero(records.fields > width).tolist():
@@ -331,17 +331,17 @@ def _note_of_short(body: bytes, records: Records, short: np.ndarray, first_line:
 
 
 def _fields(body: bytes, dialect: Dialect, records: Records, blank: np.ndarray) -> pl.DataFrame:
-    """One row for each record that is not blank, empty fields for those that a record lacks."""
+    """One row for each record that is not blank, with empty fields for those that it lacks."""
     if not records.has_stray:
         frame = _by_polars(body, dialect, cuts=True)
         if frame is not None and frame.height == len(records):
             return frame.filter(pl.Series(~blank)) if blank.any() else frame
-    # Quotes in odd places: Python's reader forgives them.
+    # Quotes in odd places: Python's reader tolerates them.
     return _by_python(body, dialect)
 
 
 def _by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
-    """The same by Python's reader, which may find other records where quotes are odd."""
+    """The same by Python's reader, which may find other records if quotes are odd."""
     width = len(dialect.names)
     text = body.decode("utf-8", "replace")
     rows = [row for row in read_rows(text, dialect.delimiter, dialect.quote) if row]
@@ -358,7 +358,7 @@ def _by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
 def delimited_blocks(
     blocks: Iterator[tuple[bytes, bool]], name: str, options: ReadingOptions = AS_FOUND
 ) -> Iterator[pl.DataFrame]:
-    """A text that comes block by block as frames of texts; records are never cut.
+    """A text that comes in blocks as frames of texts; records are never cut.
 
     The first frame comes even if it has no rows, for its names.
     """
@@ -382,7 +382,7 @@ def delimited_blocks(
 
 
 def _whole_lines(blocks: Iterator[tuple[bytes, bool]], name: str) -> Iterator[tuple[bytes, bool]]:
-    """Blocks that end where a line does: what stands at a cut is looked at when it is whole."""
+    """Blocks that end at the end of a line: a partial line waits until it is whole."""
     left, line = b"", 1
     ends_by_return: bool | None = None
     for block, is_last in blocks:
@@ -410,14 +410,14 @@ def _end_of_complete(text: bytes, dialect: Dialect) -> int:
     records = find_records(text, dialect.delimiter, dialect.quote)
     count = len(records) - records.is_open
     if len(dialect.names) == 1:
-        # Empty lines are missing values, if they are not the last ones.
+        # Empty lines are missing values, unless they are the last ones.
         full = np.flatnonzero(~is_blank(text, records)[:count])
         count = int(full[-1]) + 1 if len(full) else 0
     return min(int(records.end[count - held - 1]) + 1, len(text)) if count > held else 0
 
 
 def _end_before(text: bytes, quote: str | None, held: int) -> int:
-    """Where the record ends that so many whole ones follow: at a newline outside quotes."""
+    """Where the record ends that `held` whole ones follow: at a newline outside quotes."""
     mark = (quote or "").encode()
     end, is_open, count = len(text), quote is not None and text.count(mark) % 2 == 1, 0
     while (place := text.rfind(b"\n", 0, end)) >= 0:

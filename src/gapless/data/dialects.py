@@ -1,4 +1,4 @@
-"""Delimiter and quotes of a text, guessed from how it begins, and the records they make."""
+"""Delimiter and quotes of a text, guessed from its beginning, and the resulting records."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 
 from .headers import TOP_ROWS, have_numbers, looks_like_data, n_filled
 
-# Of equally good ones the first is taken.
+# Ties go to the first.
 DELIMITERS = (",", "\t", ";", "|", "^", "~", ":", " ")
-# Those that hardly stand in texts.
+# Those that hardly occur in texts.
 RARE_IN_TEXTS = ("\t", ";", "|")
-# Stands between no two fields: the text is one column.
+# Separates no fields: the text is one column.
 NO_DELIMITER = "\x1f"
 QUOTES = ('"', None, "'")
 # Records from which the dialect is guessed.
 MOST_ROWS = 200
-# Letters in which a table below a title is looked for.
+# Characters in which a table below a title is searched.
 BELOW_TITLE = 1 << 13
 # The share of records with equally many fields below which a text begins with something else, and
-# the one that makes a table sure.
+# the one that makes a table certain.
 UNSURE, SURE = 0.5, 0.9
 COMMENT = ("#", "%", "//")
-# A target, then places and values of what is not zero; times such as 10:30 are no such pairs.
+# A target, then positions and values of nonzero entries; times such as 10:30 are not such pairs.
 LIBSVM_LINE = re.compile(
     r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?: +(?:qid|\d+):[+-]?[\d.]+(?:[eE][+-]?\d+)?)+ *"
 )
@@ -35,22 +35,22 @@ LINE_OF_TIMES = re.compile(r"\S+(?: +\d{1,2}:[0-5]\d)+ *")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How fields and records are told apart.
+    """How fields and records are separated.
 
     Attributes
     ----------
     delimiter : str
-        What stands between fields; `NO_DELIMITER` where there is one column.
+        The character between fields; `NO_DELIMITER` for one column.
     quote : str or None
-        What fields are quoted by.
+        The quote character.
     has_header : bool
         Whether the first record holds names.
     names : tuple of str
-        Names of the columns, all different.
+        Names of the columns, all distinct.
     has_blanks : bool
-        Whether a blank follows delimiters before a quote, which only Python's reader knows.
+        Whether a space follows delimiters before a quote, which only Python's reader supports.
     is_aligned : bool
-        Whether any number of blanks stands between fields, so that columns are below each other.
+        Whether fields are separated by any number of spaces, so that columns are aligned.
     """
 
     delimiter: str
@@ -63,7 +63,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What stands between the fields of a text, and where its records begin.
+    """The delimiter of a text, and where its records begin.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Guess:
     delimiter, quote, is_aligned
         As in `Dialect`.
     above : int
-        The number of letters above the first record: titles and comments.
+        The number of characters above the first record: titles and comments.
     """
 
     share: float
@@ -83,9 +83,10 @@ class Guess:
 
 
 def guess_dialect(text: str, delimiter: str | None = None, *, has_titles: bool = True) -> Guess:
-    """The dialect of a text from its first lines; titles and comments may stand above it."""
+    """The dialect of a text from its first lines; titles and comments may be above it."""
     guess = _guess(text, delimiter)
-    # Blanks stand in texts too, so that they delimit nothing but equally many fields.
+    # Spaces occur in texts too, so they count as delimiters only if the numbers of fields are
+    # equal.
     enough = SURE if guess.delimiter == " " else UNSURE
     if delimiter is None and guess.share < enough:
         below = _below_titles(text) if has_titles else None
@@ -94,7 +95,7 @@ def guess_dialect(text: str, delimiter: str | None = None, *, has_titles: bool =
 
 
 def is_libsvm(text: str) -> bool:
-    """Whether lines are sparse rows as LIBSVM writes them: a target, then places and values."""
+    """Whether lines are sparse rows as in LIBSVM: a target, then positions and values."""
     lines = [line.partition("#")[0] for line in text.splitlines()[:MOST_ROWS] if line.strip()]
     return all(map(LIBSVM_LINE.fullmatch, lines)) and not all(map(LINE_OF_TIMES.fullmatch, lines))
 
@@ -102,10 +103,10 @@ def is_libsvm(text: str) -> bool:
 def _below_titles(text: str) -> Guess | None:
     """The dialect of a table that begins some lines further down; None if there is none.
 
-    What is left out are comments and blank lines, or lines above three columns or more that have
-    names, and numbers below them; all others might be texts with commas or blanks in them, in one
-    column whose name is what looks like a title. Semicolons, tabs and bars hardly stand in texts,
-    so that two columns of names are enough.
+    Excluded are comments and blank lines, or lines above three or more columns with names, and
+    numbers below them; anything else might be texts with commas or spaces in them, in one column
+    whose name looks like a title. Semicolons, tabs and bars hardly occur in texts, so two columns
+    of names are enough.
     """
     above, are_comments = 0, True
     for line in text[:BELOW_TITLE].splitlines(keepends=True)[:TOP_ROWS]:
@@ -131,7 +132,7 @@ def rows_of(text: str, guess: Guess) -> list[list[str]]:
 
 
 def with_single_blanks(text: str) -> str:
-    """Fields that stand below each other with one blank between them."""
+    """Aligned fields with one space between them."""
     return re.sub("[ \t]+", " ", re.sub("(?m)^[ \t]+|[ \t]+(?=\r?$)", "", text))
 
 
@@ -139,7 +140,7 @@ def _guess(text: str, delimiter: str | None = None) -> Guess:
     """The delimiter and the quote by which the first records have equally many fields.
 
     Records must agree with the first one, the header. Among equals the order of `DELIMITERS` and
-    `QUOTES` decides: a blank may stand in every field and be no delimiter.
+    `QUOTES` decides: a space may occur in every field without being a delimiter.
     """
     guess = _rated(text, delimiter)
     if delimiter is None and (guess.share < SURE or guess.delimiter == " "):
@@ -168,7 +169,7 @@ def _is_in_quotes(field: str) -> bool:
 
 
 def _is_cut(field: str) -> bool:
-    """Whether a field ends inside of its quotes, at a delimiter that is none."""
+    """Whether a field ends inside its quotes, at a false delimiter."""
     return field.startswith('"') and (len(field) == 1 or not field.endswith('"'))
 
 
@@ -179,13 +180,13 @@ def _agreement(rows: list[list[str]]) -> float:
     if width < 2:
         return 0.0
     same = sum(len(row) == width for row in rows)
-    # Names of rows are written by some programs, and their column has no name.
+    # Some programs write names of rows, and their column has no name.
     named = sum(len(row) == width + 1 for row in rows[1:])
     return max(same, named + 1 if named == len(rows) - 1 else 0) / len(rows)
 
 
 def read_rows(text: str, delimiter: str, quote: str | None) -> list[list[str]]:
-    """Records by Python's own reader, which forgives quotes in odd places."""
+    """Records by Python's own reader, which tolerates quotes in odd places."""
     options = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
     lines = io.StringIO(text, newline="")
     with_options = csv.reader(
@@ -203,7 +204,7 @@ def read_rows(text: str, delimiter: str, quote: str | None) -> list[list[str]]:
 Array = np.ndarray
 
 NEWLINE, RETURN, BLANK = 10, 13, 32
-# Bytes that are looked at together, so that what is known of each stays in the cache.
+# Bytes processed together, so that their state stays in the cache.
 AT_A_TIME = 1 << 22
 
 
@@ -214,13 +215,13 @@ class Records:
     Attributes
     ----------
     start, end : ndarray of int64, shape (r,)
-        Where each begins, and where its newline is (or the end of the text).
+        Where each begins, and its newline (or the end of the text).
     fields : ndarray of int64, shape (r,)
-        How many fields it has.
+        Its number of fields.
     is_open : bool
         Whether the text ends inside quotes.
     has_stray : bool
-        Whether there are quotes that quote nothing, such as the one of 5" pipe.
+        Whether there are quotes that quote nothing, as in 5" pipe.
     """
 
     start: Array
@@ -260,10 +261,10 @@ def find_records(data: bytes, delimiter: str, quote: str | None) -> Records:
 
 
 def stray_quotes(data: bytes, delimiter: str, quote: str | None) -> Array:
-    """Where quotes stand that open no field, as Python's reader sees them.
+    """Positions of quotes that open no field, as Python's reader sees them.
 
-    Only at the beginning of a field is a quote one; each second one is looked at, and all of them
-    one by one from the first that stands elsewhere.
+    Only at the beginning of a field is a quote one; every second one is checked, and all of them in
+    turn from the first that is elsewhere.
     """
     letters = np.frombuffer(data, np.uint8)
     code = ord(quote or delimiter)
@@ -287,7 +288,7 @@ def stray_quotes(data: bytes, delimiter: str, quote: str | None) -> Array:
 
 
 def _begins_field(data: bytes, place: int, delimiter: str) -> bool:
-    """Whether nothing but blanks stands between a place and the delimiter before it."""
+    """Whether only spaces are between a position and the delimiter before it."""
     ends = (ord(delimiter), NEWLINE)
     while place and data[place - 1] == BLANK and BLANK not in ends:
         place -= 1
@@ -297,7 +298,7 @@ def _begins_field(data: bytes, place: int, delimiter: str) -> bool:
 def _outside_quotes(
     letters: Array, quote: str | None, is_open: bool, stray: Array
 ) -> tuple[Array | None, bool]:
-    """Which letters stand outside quotes, None for all of them; whether quotes are open after."""
+    """Which characters are outside quotes, None for all; whether quotes are open afterwards."""
     if quote is None:
         return None, False
     marks = letters == ord(quote)
@@ -310,7 +311,7 @@ def _outside_quotes(
 
 
 def is_blank(data: bytes, records: Records) -> Array:
-    """Which records have nothing but perhaps a carriage return."""
+    """Which records are empty except for a carriage return."""
     size = records.end - records.start
     letters = np.frombuffer(data, np.uint8)
     return (size == 0) | (

@@ -31,23 +31,23 @@ from .profile import (
 
 Array = np.ndarray
 
-# With no drift at all, one table in a hundred has a finding.
+# Without any drift, one table in a hundred has a finding.
 LEVEL = 0.01
 # The largest difference between two distribution functions, or between shares of levels, that is
-# too small to change what a model does.
+# too small to affect a model.
 SHIFT = 0.1
-# The same for the share of rows with missing values, new levels or values that cannot be read.
+# The same for the share of rows with missing values, new levels or unreadable values.
 RARE = 0.01
-# Counts below this are added to others before they are compared (Cochran 1954).
+# Smaller counts are merged with others before they are compared (Cochran 1954).
 FEWEST = 5
 FEW_ROWS = 20
-# How many times chance may seem a difference: in what is missing, and in values; of levels, in
-# their shares and in how many are new; of dates, in how many are outside.
+# The number of comparisons: of missing values and of values; for levels, of their shares and of new
+# ones; for dates, of those outside.
 COMPARISONS = {"number": 2, "text": 2, "level": 3, "date": 2}
 
 
 def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
-    """Tell how a table differs from the training rows of a model.
+    """Report how a table differs from the training rows of a model.
 
     Parameters
     ----------
@@ -88,17 +88,17 @@ def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
 
 
 def judge_tally(tally: Tally) -> tuple[Finding, ...]:
-    """The same of a table that was counted piece by piece.
+    """The same for a table counted piece by piece.
 
     Parameters
     ----------
     tally : Tally
-        What was counted.
+        The counts.
 
     Returns
     -------
     tuple of Finding
-        As of `find_drift`.
+        As from `find_drift`.
     """
     findings = [*_other_columns(tally)]
     if tally.rows < FEW_ROWS:
@@ -135,7 +135,7 @@ def _of_column(new: ColumnTally, level: float) -> list[Finding]:
     if kind == "level":
         return [*findings, *_of_levels(new, level)]
     if kind == "date":
-        # Of rows that are ordered in time, later ones are what a model is for.
+        # If rows are ordered in time, a model is meant for later ones.
         is_expected = new.old.column.role == "time"
         return findings if is_expected else [*findings, *_other_dates(new, level)]
     return [*findings, *_shifted(new, level)]
@@ -184,7 +184,7 @@ def _shifted(new: ColumnTally, level: float) -> Iterator[Finding]:
     if not present or not old.values:
         return
     distance = float(np.abs(new.below / present - old.shares).max())
-    # At some points only, so that the true distance can but be larger; ties make it smaller too.
+    # At some points only, so that the true distance can only be larger; ties make it smaller too.
     size = present * old.present / (present + old.present)
     chance = float(stats.kstwo.sf(distance, max(round(size), 1)))
     if chance >= level:
@@ -205,7 +205,7 @@ def _median(old: ColumnProfile) -> float:
 
 
 def _other_dates(new: ColumnTally, level: float) -> Iterator[Finding]:
-    """Later dates are what time brings: worth a note, since no model was tried on them."""
+    """Later dates are to be expected: worth a note, since no model was tested on them."""
     old, present = new.old, new.present
     if not present or not old.values:
         return
@@ -223,10 +223,10 @@ def _other_dates(new: ColumnTally, level: float) -> Iterator[Finding]:
 
 
 def _chance_of_outside(outside: int, rows: int, rows_before: int) -> float:
-    """At most how likely so many of the new rows are outside of all old ones, drawn alike.
+    """A bound on the probability that this many new rows are outside all old ones by chance.
 
-    Any of the k + 1 ways to have k of them as the least and the largest of all rows has the chance
-    that k rows drawn from all are new ones.
+    Any of the k + 1 ways to have k of them as the least and the largest of all rows has the
+    probability that k rows drawn from all are new ones.
     """
     drawn = special.gammaln(rows + 1) - special.gammaln(rows - outside + 1)
     of_all = special.gammaln(rows + rows_before + 1)
@@ -242,13 +242,13 @@ def _date(day: float) -> str:
 
 
 def _of_levels(new: ColumnTally, level: float) -> Iterator[Finding]:
-    # Of a column with more levels than are kept, the rest is unknown in training too; and where
+    # For a column with more levels than are kept, the rest is unknown in training too; and if
     # levels occur in one row each, others are expected that do not.
     are_more = is_more(new.new_level_rows, new.present, new.old.unknown, new.old.present, level)
     if new.new_level_rows and are_more:
         yield _new_levels(new)
-    # As many new levels as expected belong to the rare ones. Too many have been said; and where not
-    # all levels are kept, those that are have more rows in training, being chosen by that.
+    # As many new levels as expected belong to the rare ones. Too many have been reported; and if
+    # not all levels are kept, the kept ones have more rows in training, by which they were chosen.
     yield from _other_shares(new, 0 if are_more or new.old.others else new.new_level_rows, level)
 
 
@@ -289,10 +289,10 @@ def _other_shares(new: ColumnTally, rest: int, level: float) -> Iterator[Finding
 
 
 def _chance_of_shares(before: Array, now: Array) -> float:
-    """How likely shares differ so much by chance: a chi-squared test, rare levels joined.
+    """The probability of such shares by chance: a chi-squared test, rare levels joined.
 
-    The last count, of levels that are new, belongs to the rare ones: of those that are as rare in a
-    new table many are new.
+    The last count, of new levels, belongs to the rare ones: many of those that are as rare in a new
+    table are new.
     """
     both = before + now
     expected = both * (min(before.sum(), now.sum()) / both.sum())
@@ -309,7 +309,7 @@ def _chance_of_shares(before: Array, now: Array) -> float:
 # Their size does not grow with the number of rows, so that a table may be larger than memory.
 # So many values that could not be read, and new levels, are remembered by name.
 MOST_NAMES = 1000
-# Of so many values at least the median is known.
+# The median is computed from at least this many values.
 SAMPLED = 2000
 
 
@@ -332,7 +332,7 @@ class EvenSample:
 
 @dataclass(eq=False)
 class ColumnTally:
-    """What was counted of a column.
+    """The counts of a column.
 
     Attributes
     ----------
@@ -341,13 +341,13 @@ class ColumnTally:
     rows, missing : int
         The number of rows, and of missing values among them.
     unread : int
-        How many values could not be read as a number or a date.
+        The number of values that are neither a number nor a date.
     unread_texts : set of str
         Some of them.
     below : ndarray of int
-        How many numbers are not above each of `old.values`.
+        The number of values at most each of `old.values`.
     before : int
-        How many numbers are below the least of `old.values`.
+        The number of values below the least of `old.values`.
     sample : EvenSample
         Some of the numbers.
     counts : ndarray of int
@@ -380,7 +380,7 @@ class ColumnTally:
         return self.rows - self.missing
 
     def add(self, raw: pl.Series, new: pl.Series) -> None:
-        """Count some rows more, as they stand in the table and as they were read."""
+        """Count more rows, as in the table and as read."""
         self.rows += len(new)
         self.missing += new.null_count()
         strange = unreadable_values(self.old.column, raw, new)
@@ -412,7 +412,7 @@ class ColumnTally:
 
 @dataclass(eq=False)
 class Tally:
-    """What was counted of a table that is compared with a profile.
+    """The counts of a table to compare with a profile.
 
     Attributes
     ----------
@@ -432,12 +432,12 @@ class Tally:
     columns: tuple[ColumnTally, ...] = ()
 
     def add(self, raw: pl.DataFrame, values: pl.DataFrame) -> Sequence[pl.Series]:
-        """Count some rows more.
+        """Count more rows.
 
         Parameters
         ----------
         raw, values : polars.DataFrame
-            The rows as they stand in the table, and with texts as values; may be the same.
+            The rows as in the table, and with texts as values; may be the same.
 
         Returns
         -------
@@ -457,14 +457,14 @@ class Tally:
 
 
 def unreadable_values(column: Column, raw: pl.Series, new: pl.Series) -> pl.Series:
-    """Texts of a column of numbers or dates that could not be read as such.
+    """Unreadable texts in a column of numbers or dates.
 
     Parameters
     ----------
     column : Column
         The column as it was in training.
     raw, new : polars.Series
-        The same values as they stand in the table, and as they were read.
+        The same values as in the table, and as read.
 
     Returns
     -------
@@ -477,7 +477,7 @@ def unreadable_values(column: Column, raw: pl.Series, new: pl.Series) -> pl.Seri
 
 
 def unreadable_texts(raw: pl.Series, new: pl.Series) -> pl.Series:
-    """Texts that stand for a value and were read as none."""
+    """Texts that represent a value but were read as none."""
     if raw.dtype != pl.String:
         return raw.clear()
     texts = raw.str.strip_chars()

@@ -1,11 +1,11 @@
 """The encoding of a text, found from its bytes, and the same text in UTF-8.
 
-UTF-8 and UTF-16 show in their bytes. All others were mostly saved by a spreadsheet in the encoding
-of its country. Each one that can read the bytes makes words of other letters; the one whose words
-look most like words is taken, and of several the one that charset-normalizer finds least messy.
-By itself that package is made for prose, and takes Western European words in a table for Czech or
-Korean. Of 44 short tables in 22 encodings, written after the rules and before two of them were
-changed, it reads 22 correctly, and this way read 41 at first.
+UTF-8 and UTF-16 are recognised by their bytes. All others were mostly saved by a spreadsheet in the
+encoding of its country. Each one that can decode the bytes gives different words; the one whose
+words look most like words is taken, and of several the one that charset-normalizer finds least
+messy. By itself that package is made for prose, and takes Western European words in a table for
+Czech or Korean. Of 44 short tables in 22 encodings, written after the rules and before two of them
+were changed, it reads 22 correctly, and this way read 41 at first.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Words that are judged for messiness: enough to see it.
+# Words judged for messiness: enough to see it.
 MOST_WORDS = 500
-# The share of words that must look better than they do as Western ones, which are most frequent.
+# The share of words that must look better than as Western ones, which are most frequent.
 BETTER = 0.1
-# Encodings in which as many words look like words, but for this share of them, are equally good.
+# Encodings are equally good if as many words look like words, up to this share of them.
 ALIKE = 0.02
-# Of UTF-8 with errors in it, so large a share of the letters beyond ASCII may be wrong.
+# In UTF-8 with errors, at most this share of the characters beyond ASCII may be wrong.
 WRONG_LETTERS = 0.1
 
 WESTERN = "cp1252"
-# Encodings of Latin letters, which stand among those of ASCII in a word.
+# Encodings of Latin characters, which are mixed with ASCII in a word.
 LATIN = (WESTERN, "cp1250", "iso8859_2", "cp1257", "cp1254", "mac_roman", "cp850")
 KANA, HAN, CYRILLIC = "\u3041-\u30fe", "\u4e00-\u9fff", "\u0401-\u0491"
-# Encodings of other letters, and a pattern of these; no letter of ASCII stands among them. Of
-# equally good ones the first is taken: those with fewer letters come first.
+# Encodings of other scripts, and a pattern of these; no ASCII character is among them. Ties go to
+# the first: those with fewer characters come first.
 OTHERS = {
     "cp932": f"[{KANA}{HAN}]+",
     "euc_jp": f"[{KANA}{HAN}]+",
@@ -57,7 +57,7 @@ OTHERS = {
     "cp1256": "[\u0621-\u06d2]+",
     "cp874": "[\u0e01-\u0e4e]+",
 }
-# The first bytes of common letters, where there are thousands.
+# The first bytes of common characters, if there are thousands.
 COMMON = {
     "cp932": range(0x81, 0x99),
     "euc_jp": range(0xA4, 0xD0),
@@ -65,7 +65,7 @@ COMMON = {
     "big5": range(0xA4, 0xC7),
     "cp949": range(0xB0, 0xC9),
 }
-# Letters beyond ASCII of languages in Latin letters: one table is mostly in one of them.
+# Characters beyond ASCII of languages in Latin script: one table is mostly in one of them.
 ALPHABETS = {
     "Catalan": "àçèéíïòóúü",
     "Croatian": "čćđšž",
@@ -85,25 +85,25 @@ ALPHABETS = {
     "Romanian": "ăâîşţ",
     "Slovak": "áäčďéíĺľňóôŕšťúýž",
     "Spanish": "áéíñóúü",
-    # The small letter of İ is an i and a dot, of which Python makes two letters.
+    # The lower case of İ is an i and a dot, two characters in Python.
     "Turkish": "âçğîıöşûü\u0307",
 }
 BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 SIDE_BY_SIDE = re.compile(rb"[\x80-\xff]{2}")
-# Letters beyond ASCII and those beside them; signs that stand beside words belong to none.
+# Characters beyond ASCII and those next to them; signs next to words belong to none.
 WORDS = re.compile(r"[A-Za-z\u0080-\uffff]*[\u0080-\uffff][A-Za-z\u0080-\uffff]*")
 BESIDE_WORDS = re.compile("[\u00a0«°±²·»×÷€\u2010-\u203a\u3000-\u301f\uff01-\uff20]")
-# Of these, one letter may be a word; of alphabets, a sign beside a letter such as m³ is none.
+# For these, one character may be a word; for alphabets, a sign next to a letter such as m³ is not.
 IDEOGRAPHS = re.compile(f"[{KANA}{HAN}\uac00-\ud7a3]")
 
 
 def encoding_of(data: bytes, *, is_whole: bool = True) -> str:
-    """The encoding of a text from its bytes: by its mark, its zeros, or what can be decoded."""
+    """The encoding of a text from its bytes: by its mark, its zeros, or by decoding."""
     for mark, name in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return name
     start = data[:4000].rstrip(b"\0")
-    # Latin letters in UTF-16 have a zero in every second byte.
+    # Latin text in UTF-16 has a zero in every second byte.
     if start[1::2].count(0) > 0.4 * len(start[1::2]) > 0:
         return "utf-16-le"
     if start[::2].count(0) > 0.4 * len(start[::2]) > 0:
@@ -113,7 +113,7 @@ def encoding_of(data: bytes, *, is_whole: bool = True) -> str:
 
 
 def _first_wrong(data: bytes, *, is_whole: bool = True) -> int | None:
-    """The first byte that is no UTF-8, looked for in pieces: a decoded text is large."""
+    """The first byte that is not UTF-8, searched in pieces: a decoded text is large."""
     if data.isascii():
         return None
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -129,7 +129,7 @@ def _first_wrong(data: bytes, *, is_whole: bool = True) -> int | None:
 def _by_words(data: bytes, first: int) -> str:
     """The encoding in which words beyond ASCII look most like words; Western if none does.
 
-    A text that is UTF-8 but for a few letters stays so: somebody has joined or cut files.
+    A text that is UTF-8 except for a few characters stays so: files were joined or cut.
     """
     letters = BEYOND_ASCII.search(data)
     start = letters.start() if letters else 0
@@ -139,7 +139,7 @@ def _by_words(data: bytes, first: int) -> str:
         return "utf-8"
     begin = data.rfind(b"\n", 0, first) + 1
     sample = data[begin : begin + SAMPLE_BYTES]
-    # Signs that stand alone, such as the one of °C, would be ideographs with the letter behind.
+    # Isolated signs, as in °C, would form ideographs with the next character.
     others = OTHERS if SIDE_BY_SIDE.search(sample) else ()
     words = {name: _words(sample, name) for name in (*LATIN, *others)}
     shares = {name: _share_of_words(words[name], name) for name in words}
@@ -151,10 +151,10 @@ def _by_words(data: bytes, first: int) -> str:
 
 
 def _words(data: bytes, encoding: str) -> set[str]:
-    """Words with letters beyond ASCII, in an encoding; none if it cannot read them."""
+    """Words with characters beyond ASCII, in an encoding; none if it cannot decode them."""
     errors = "replace" if encoding == WESTERN else "strict"
     try:
-        # The last letter may be cut in two.
+        # The last character may be cut in two.
         text = codecs.getincrementaldecoder(encoding)(errors).decode(data)
     except UnicodeDecodeError:
         return set()
@@ -163,8 +163,8 @@ def _words(data: bytes, encoding: str) -> set[str]:
 
 
 def _share_of_words(words: set[str], encoding: str) -> float:
-    """The share that looks like words: letters of one script, and of Latin ones of one language."""
-    # Capitals begin words, or all letters are.
+    """The share that looks like words: of one script, and if Latin of one language."""
+    # Capitals begin words, or all characters are capitals.
     usual = [word for word in words if word in (word.upper(), word[0] + word[1:].lower())]
     if encoding in OTHERS:
         common = COMMON.get(encoding, range(256))
@@ -175,14 +175,14 @@ def _share_of_words(words: set[str], encoding: str) -> float:
         )
     else:
         beyond = [{letter for letter in word.lower() if letter > "\x7f"} for word in usual]
-        # Without a letter of ASCII, it would be a rare word.
+        # Without an ASCII character, it would be a rare word.
         beyond = [some for some, word in zip(beyond, usual) if re.search("[A-Za-z]", word)]
         like = max(sum(some <= set(known) for some in beyond) for known in ALPHABETS.values())
     return like / max(len(words), 1)
 
 
 def _messiness(words: set[str], encoding: str) -> float:
-    """How messy words look in an encoding, by charset-normalizer: 0 is as good as can be."""
+    """How messy words look in an encoding, by charset-normalizer: 0 is perfect."""
     text = "\n".join(sorted(words)[:MOST_WORDS])
     found = charset_normalizer.from_bytes(
         text.encode(encoding), cp_isolation=[encoding], threshold=1.0, enable_fallback=False
@@ -199,7 +199,7 @@ def as_utf8(data: bytes, encoding: str | None = None) -> tuple[bytes, str]:
 
 
 def _whole_letters(data: bytes) -> bytes:
-    """UTF-8 in which letters that are none are replaced."""
+    """UTF-8 with invalid characters replaced."""
     if _first_wrong(data) is None:
         return data
     return data.decode("utf-8", "replace").encode()
@@ -221,7 +221,7 @@ def _decode(data: bytes, encoding: str, *, is_given: bool) -> str:
 
 
 def usual_name(encoding: str) -> str:
-    """What people call an encoding."""
+    """The common name of an encoding."""
     usual = {WESTERN: "latin-1", "cp932": "shift-jis"}
     return usual.get(encoding, encoding.replace("iso8859", "iso-8859").replace("_", "-"))
 
@@ -229,11 +229,11 @@ def usual_name(encoding: str) -> str:
 def utf8_blocks(
     stream: IO[bytes], size: int, encoding: str | None = None
 ) -> Iterator[tuple[bytes, bool]]:
-    """The text block by block in UTF-8, each with whether it is the last one.
+    """The text in UTF-8 blocks, each with whether it is the last one.
 
-    The first block decides about the encoding. A text that was plain ASCII so far and then is no
-    UTF-8 is in the encoding that the block where it ends shows, as it would be read in one piece;
-    one that had other letters in UTF-8 stays so.
+    The first block determines the encoding. A text that was plain ASCII so far and then is not
+    UTF-8 has the encoding of the block where ASCII ends, as if read in one piece; one that had
+    other characters in UTF-8 stays so.
     """
     block = stream.read(size)
     name = encoding or encoding_of(block, is_whole=len(block) < size)
@@ -246,9 +246,9 @@ def utf8_blocks(
             text = decoder.decode(block, is_last)
         except UnicodeDecodeError as error:
             if name in ("utf-8", "utf-8-sig"):
-                # A letter may have been cut in two between blocks.
+                # A character may have been cut in two between blocks.
                 block = decoder.getstate()[0] + block
-                # A mark at the beginning, or letters so far, have said what it is.
+                # A mark at the beginning, or earlier characters, have decided.
                 is_sure = name == "utf-8-sig" or not is_ascii
                 name = name if is_sure else _by_words(block, error.start)
             decoder = _forgiving(name)
@@ -261,7 +261,7 @@ def utf8_blocks(
 
 
 def _forgiving(name: str) -> codecs.IncrementalDecoder:
-    """A decoder that reads on where another could not."""
+    """A decoder that tolerates errors."""
     if name == WESTERN:
         return codecs.getincrementaldecoder("latin-1")()
     return codecs.getincrementaldecoder(name)("replace")

@@ -28,9 +28,9 @@ from .headers import (
 from .sources import AS_FOUND, BUFFER, ReadingOptions
 
 READER_MISSING = "to read Excel files: pip install 'gapless[tables]'."
-# The reader makes room for every cell between the first and the last one: some 3 GB for so many.
+# The reader allocates every cell between the first and the last one: some 3 GB for this many.
 MOST_CELLS = 10**8
-# What so many cells take as text; a small file may unpack to any size.
+# The size of this many cells as text; a small file may unpack to any size.
 MOST_BYTES = 1 << 33
 
 Row = tuple[str | None, ...]
@@ -39,7 +39,7 @@ Row = tuple[str | None, ...]
 def read_excel(
     data: bytes, name: str, options: ReadingOptions = AS_FOUND
 ) -> tuple[pl.DataFrame, list[str]]:
-    """The table on a sheet, the first one that has any, and notes about what was decided."""
+    """The table on a sheet, the first one with any, and notes about what was decided."""
     with _errors_named(name) as excel:
         _refuse_stray_cells(data, name)
         workbook = excel.read_excel(data)
@@ -60,10 +60,10 @@ def read_excel(
 
 @contextmanager
 def _errors_named(name: str) -> Iterator[Any]:
-    """The package that reads workbooks; its errors are errors of the table."""
+    """The package that reads workbooks; its errors become table errors."""
     try:
         fastexcel = importlib.import_module("fastexcel")
-        # What it guesses of types is found from all rows later; nobody needs to be told.
+        # Its guesses about types are replaced later by all rows, so its log is irrelevant.
         logging.getLogger("fastexcel").addHandler(logging.NullHandler())
     except ImportError:
         raise TableError(f"{name}: {READER_MISSING}") from None
@@ -77,7 +77,7 @@ def _errors_named(name: str) -> Iterator[Any]:
 
 
 def _refuse_stray_cells(data: bytes, name: str) -> None:
-    """Stop at a cell so far from the others that no memory holds what lies between."""
+    """Refuse a cell so far from the others that no memory holds the cells in between."""
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -98,7 +98,7 @@ def _refuse_stray_cells(data: bytes, name: str) -> None:
 
 
 def _extent(stream: IO[bytes]) -> tuple[int, int]:
-    """The last row and the last column that cells of a sheet are in."""
+    """The last row and the last column with cells of a sheet."""
     rows, columns, left = 1, 1, b""
     while block := stream.read(BUFFER):
         text = left + block
@@ -120,7 +120,7 @@ def _column(letters: bytes) -> int:
 
 
 def _sheet(given: str | int | None, sheets: list[str], name: str) -> str | None:
-    """The name of the sheet that was asked for by its name or its place, counted from 1."""
+    """The name of the sheet requested by its name or its position, counted from 1."""
     if given is None or given in sheets:
         return None if given is None else str(given)
     place = int(given) if str(given).isdecimal() else 0
@@ -149,7 +149,7 @@ def _first_table(workbook: Any, name: str, given: str | None, header: int) -> tu
 
 
 def _names(top: list[Row], header: int | None, name: str) -> tuple[list[str], int, list[str]]:
-    """Names of the columns, how many rows are above the values, and notes."""
+    """Names of the columns, the number of rows above the values, and notes."""
     above = rows_above(top) if header is None else max(header - 1, 0)
     if above >= len(top):
         raise TableError(f"{name} has no row {header:,}, which should be the header.")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 Severity = Literal["warning", "note"]
 
-# What each code means. L: the score may be too good to be true; D: what the data is like; S: how a
+# The meaning of each code. L: the score may be too good to be true; D: about the data; S: how a
 # table and the training rows of a model differ, and how the model does on it.
 CODES = {
     "L101": "a column nearly gives the target away",
@@ -47,16 +47,16 @@ class TableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about a table that its reader should know.
+    """Something noticed about a table.
 
     Attributes
     ----------
     code : str
         A key of `CODES`.
     severity : {"warning", "note"}
-        A warning may make the estimates wrong; a note is good to know.
+        A warning may make the estimates wrong; a note is for information.
     title : str
-        What the code means.
+        The meaning of the code.
     detail : str
         What was found, with numbers and names, and what to do.
     columns : tuple of str

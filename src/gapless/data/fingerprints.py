@@ -1,8 +1,8 @@
-"""Fingerprints of rows: whether a table is the one a model was fitted to, told without its rows.
+"""Fingerprints of rows: recognise the table a model was fitted to, without storing its rows.
 
-Each row has a hash of 64 bits, made of the hashes of its values, which depends on neither the order
-of the columns nor the version of a library. A hash confirms a row that one has, or guesses, and
-tells no other.
+Each row has a hash of 64 bits, made of the hashes of its values, which does not depend on the order
+of the columns or the version of a library. A hash confirms a row that one has, or guesses, and
+reveals no other.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import polars as pl
 
 Array = np.ndarray
 
-# So many of the smallest hashes are kept as a sample of the rows.
+# Keep this many of the smallest hashes as a sample of the rows.
 SAMPLED = 512
-# Where so many of the sample should have been seen, and not even a part of them was, a table is
+# If this many of the sample should have been seen, and not even this part of them was, the table is
 # another one: chance does so once in a hundred million times.
 SHOULD_BE_SEEN, PART = 40, 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fingerprint:
-    """Knows a table and its training rows again, whatever the order of the rows.
+    """Recognises a table and its training rows, whatever the order of the rows.
 
     Attributes
     ----------
     table_rows, rows : int
-        The number of rows of the table, and of those for training.
+        The number of rows of the table, and of training rows.
     table, training : str
-        The hash of all rows of the table, and of those for training.
+        The hash of all rows of the table, and of the training rows.
     places : ndarray of uint8
-        Of the rows of the table in the order of their hashes, whether each is for training; packed,
-        eight to a byte.
+        For the rows of the table in the order of their hashes, whether each is a training row;
+        packed, eight to a byte.
     sample : ndarray of uint64
         The smallest hashes of training rows, at most `SAMPLED`: a random sample of them.
     repeated : int
-        How many of the sample more than one training row has.
+        How many hashes of the sample belong to more than one training row.
     """
 
     table_rows: int
@@ -77,13 +77,13 @@ class Fingerprint:
         return np.sort(np.argsort(hashes, kind="stable")[is_training])
 
     def share_in(self, hashes: Array) -> float:
-        """About which share of the training rows is among the rows with these hashes."""
+        """The approximate share of the training rows among the rows with these hashes."""
         return float(np.isin(self.sample, hashes).mean()) if len(self.sample) else 0.0
 
 
 @dataclass(eq=False)
 class TrainingRowSearch:
-    """Looks for the training rows in a table that comes piece by piece.
+    """Searches for the training rows in a table that comes piece by piece.
 
     Attributes
     ----------
@@ -105,10 +105,10 @@ class TrainingRowSearch:
         self._seen = np.zeros(len(self.known.sample), bool)
 
     def add(self, hashes: Array) -> None:
-        """Look at some rows more."""
+        """Add more rows."""
         self.rows += len(hashes)
         self._seen |= np.isin(self.known.sample, hashes)
-        # Hashes do not depend on the order of rows, so that they turn up evenly.
+        # Hashes do not depend on the order of rows, so they turn up evenly.
         expected = len(self._seen) * self.rows / max(self.known.table_rows, 1)
         is_other = expected >= SHOULD_BE_SEEN and self.found < PART * expected
         if is_other or self.rows > self.known.table_rows:
@@ -117,20 +117,20 @@ class TrainingRowSearch:
 
     @property
     def found(self) -> int:
-        """How many of the sample of training rows there are."""
+        """How many of the sampled training rows were found."""
         return int(self._seen.sum())
 
     @property
     def share(self) -> float:
-        """About which share of the training rows there is."""
+        """The approximate share of the training rows found."""
         return self.found / len(self._seen) if len(self._seen) else 0.0
 
     @property
     def expected(self) -> int:
-        """How many of the sample other rows of the same source are expected to equal, at most.
+        """The expected number of sampled rows that other rows of the same source equal, at most.
 
         Of distinct rows, twice as many are in two samples as are twice in one of them, if they are
-        rare; and the more, the more rows there are.
+        rare; and more with more rows.
         """
         times = 2 * max(self.rows / max(self.known.rows, 1), 1.0)
         return min(round(times * self.known.repeated), len(self._seen))
@@ -143,7 +143,7 @@ class TrainingRowSearch:
 
 
 def fingerprint(hashes: Array, rows: Array) -> Fingerprint:
-    """The fingerprint of a table by the hashes of its rows, `rows` being those for training."""
+    """The fingerprint of a table by the hashes of its rows, `rows` being the training rows."""
     is_training = np.zeros(len(hashes), bool)
     is_training[rows] = True
     trained = hashes[is_training]
@@ -160,7 +160,7 @@ def fingerprint(hashes: Array, rows: Array) -> Fingerprint:
 
 
 def joint_hash(hashes: Array) -> str:
-    """One hash of many, whatever their order."""
+    """One hash for many, whatever their order."""
     return hashlib.blake2b(np.sort(hashes).tobytes(), digest_size=16).hexdigest()
 
 
@@ -168,7 +168,7 @@ def row_hashes(columns: Iterable[pl.Series]) -> Array:
     """The hash of each row of numbers, dates and texts."""
     total: Array | None = None
     for series in columns:
-        # The name gives each column its own place in the sum.
+        # The name gives each column its own term in the sum.
         part = _mixed(_bits(series) + np.uint64(_hash_of(series.name)))
         total = part if total is None else total + part
     return np.zeros(0, np.uint64) if total is None else _mixed(total)
@@ -179,7 +179,7 @@ def _bits(series: pl.Series) -> Array:
         return _bits_of_texts(series)
     if series.dtype.is_temporal():
         return series.to_physical().cast(pl.Int64).fill_null(-(1 << 62)).to_numpy().view(np.uint64)
-    # Adding 0 makes one of both zeros, and one NaN stands for all that is missing.
+    # Adding 0 makes both zeros equal, and one NaN represents all missing values.
     values = series.cast(pl.Float64).to_numpy() + 0.0
     return np.where(np.isnan(values), np.nan, values).view(np.uint64)
 

@@ -1,4 +1,4 @@
-"""Which format a table has; frames from Parquet, Arrow and JSON."""
+"""The format of a table; frames from Parquet, Arrow and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .sources import AS_FOUND, SAMPLE_BYTES, ReadingOptions
 
 Format = Literal["csv", "parquet", "arrow", "arrow stream", "json", "excel"]
 
-# How files begin that are not text.
+# The first bytes of files that are not text.
 MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"PAR1", "parquet"),
     (b"ARROW1", "arrow"),
@@ -47,7 +47,7 @@ NO_TABLES = (
     (b"\xff\xd8\xff", "an image"),
     (b"GIF8", "an image"),
 )
-# How text begins that is not a table, in any case.
+# The beginning of text that is not a table, in any case.
 NO_TABLE_TEXTS = (
     (b"<!doctype", "an HTML page; save its table as CSV"),
     (b"<html", "an HTML page; save its table as CSV"),
@@ -58,7 +58,7 @@ NO_TABLE_TEXTS = (
 # The largest share of the first bytes of a text that may be control characters.
 MOST_CONTROLS = 0.05
 CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1c\x1d\x1e\x1f"))
-# What a value takes in memory while it is read, as a number and its copies.
+# Memory per value while it is read, as a number and its copies.
 BYTES_PER_VALUE = 24
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 LINES_NAMES = (".jsonl", ".ndjson")
@@ -66,7 +66,7 @@ JSON_NAMES = (".json", *LINES_NAMES)
 
 
 def format_of(name: str, head: bytes) -> Format:
-    """The format by how the bytes begin, then by the name."""
+    """The format by the first bytes, then by the name."""
     for start, what in NO_TABLES:
         if head.startswith(start):
             raise TableError(f"{name} is {what}.")
@@ -109,7 +109,7 @@ def read_binary(
 
 
 def _refuse_many_rows(data: bytes, name: str) -> None:
-    """Stop at a small file of more values than memory holds: equal ones take no room in it."""
+    """Refuse a small file with more values than memory holds: equal ones take no room in it."""
     lazy = pl.scan_parquet(io.BytesIO(data))
     rows, columns = lazy.select(pl.len()).collect().item(), len(lazy.collect_schema())
     if rows * columns * BYTES_PER_VALUE > free_memory():
@@ -121,7 +121,7 @@ def _refuse_many_rows(data: bytes, name: str) -> None:
 
 @contextmanager
 def damage_named(name: str, known: Format) -> Iterator[None]:
-    """Errors of polars about a file as errors of a table; a panic of its readers is one too."""
+    """Turn polars' errors about a file into table errors; a panic of its readers is one too."""
     try:
         yield
     except (TableError, MemoryError):
@@ -138,14 +138,14 @@ def _first_line(error: BaseException) -> str:
 
 
 def check_text(text: bytes, name: str) -> None:
-    """Refuse bytes that are something else than a text.
+    """Refuse bytes that are not text.
 
     Raises
     ------
     TableError
-        When too many of the first bytes are controls, which texts do not have.
+        If too many of the first bytes are control characters.
     """
-    # A file that was cut off may be filled up with zeros.
+    # A truncated file may be padded with zeros.
     start = text[:SAMPLE_BYTES].rstrip(b"\0") or text[:SAMPLE_BYTES]
     if len(start) - len(start.translate(None, CONTROLS)) > MOST_CONTROLS * len(start):
         raise TableError(f"{name} is neither text nor in a known format; save it as CSV.")
@@ -157,7 +157,7 @@ def check_text(text: bytes, name: str) -> None:
 def read_json(data: bytes, name: str, *, are_lines: bool = False) -> pl.DataFrame:
     """A frame from one object per line, a list of objects, or columns; nested values stay so.
 
-    Where lines are known to be rows, one line alone is a row too, not a table of columns.
+    If lines are known to be rows, a single line is a row too, not a table of columns.
     """
     are_lines = are_lines or name.endswith(LINES_NAMES)
     text = data.strip()
@@ -171,7 +171,7 @@ def read_json(data: bytes, name: str, *, are_lines: bool = False) -> pl.DataFram
     try:
         return pl.read_ndjson(text, infer_schema_length=None)
     except pl.exceptions.PolarsError:
-        # Python names the line that is wrong, and takes values of different kinds in a column.
+        # Python names the wrong line, and accepts values of different kinds in a column.
         lines = enumerate(text.split(b"\n"), 1)
         return _frame([_parsed(line, name, k) for k, line in lines if line.strip()], name)
 
@@ -217,7 +217,7 @@ def _rows_of(whole: dict[str, Any]) -> list[Any]:
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
-    """Values of one kind as they are; of several kinds as texts."""
+    """Values of one kind unchanged; of several kinds as texts."""
     try:
         return pl.Series(name, values, strict=True)
     except (TypeError, pl.exceptions.PolarsError, OverflowError):

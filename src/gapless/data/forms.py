@@ -1,6 +1,6 @@
-"""Texts to values: in which form a column writes its numbers, dates and missing values.
+"""Texts to values: how a column writes its numbers, dates and missing values.
 
-A form is found once from all texts of a column, and `read` reads new rows by it.
+A form is found once from all texts of a column, and `read` uses it for new rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .numbers import (
 
 # Texts that mean a missing value everywhere.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "0000-00-00")
-# Dates where texts do not tell how they are written.
+# Date formats if texts do not show how they are written.
 AS_PROGRAMS_WRITE = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f")
 
 KINDS = ("number", "boolean", "date", "string")
@@ -38,14 +38,14 @@ class Form:
     Attributes
     ----------
     kind : {"number", "boolean", "date", "string"}
-        What they mean.
+        The kind of their values.
     decimal : {"", ".", ",", ":"}
-        For numbers with signs, blanks or groups of digits in them, the decimal point or comma;
-        empty for numbers as programs write them; a colon for times such as 1:02:30.
+        For numbers with signs, spaces or digit groups, the decimal point or comma; empty for
+        numbers as programs write them; a colon for times such as 1:02:30.
     formats : tuple of str
         For dates, the formats to try in turn.
     unit : str, default=""
-        What stands beside all numbers, such as kg; `K M B` for multiples such as 1.5K, and `h` for
+        The unit next to all numbers, such as kg; `K M B` for multiples such as 1.5K, and `h` for
         times whose two parts are hours and minutes.
     """
 
@@ -55,7 +55,7 @@ class Form:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        # A form may come from a file, and polars takes formats on trust.
+        # A form may come from a file, and polars trusts formats.
         is_known = self.kind in KINDS and self.decimal in ("", ".", ",", ":")
         is_known = is_known and isinstance(self.unit, str)
         if not is_known or not set(self.formats) <= set(FORMATS):
@@ -64,7 +64,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A column as values, its form, and what was decided on the way, in words."""
+    """A column as values, its form, and notes about what was decided."""
 
     values: pl.Series
     form: Form
@@ -77,7 +77,7 @@ def recognise(texts: pl.Series, decimal: str | None = None) -> Recognised:
     Parameters
     ----------
     texts : polars.Series of String
-        The texts; None where the table has none.
+        The texts; None for missing ones.
     decimal : {".", ","} or None, default=None
         The decimal mark of numbers; found from the texts if None.
 
@@ -98,7 +98,7 @@ def recognise(texts: pl.Series, decimal: str | None = None) -> Recognised:
 
 
 def regrouped(texts: pl.Series) -> Recognised | None:
-    """Numbers read again in a table whose other columns have decimal commas; None if unchanged."""
+    """Numbers reread in a table whose other columns have decimal commas; None if unchanged."""
     clean, notes = _without_missing(texts)
     found = _of_numbers(grouped_by_points(clean))
     return found and Recognised(found.values, found.form, (*notes, *found.notes))
@@ -117,7 +117,7 @@ def read(texts: pl.Series, form: Form) -> pl.Series:
 
 
 def advice_on_decimals(texts: Iterable[str], form: Form | None) -> str:
-    """What to do about texts that a form cannot read and another decimal mark makes numbers."""
+    """Advice about texts that a form cannot read but another decimal mark can."""
     if form is None or form.kind != "number" or form.decimal == ":":
         return ""
     mark, name = (".", "point") if form.decimal == "," else (",", "comma")
@@ -130,7 +130,7 @@ def advice_on_decimals(texts: Iterable[str], form: Form | None) -> str:
 
 
 def form_by_type(dtype: str, texts: pl.Series) -> Form:
-    """How texts are read that stand for values of a type; the type decides, not the texts."""
+    """How texts for values of a type are read; the type decides, not the texts."""
     if dtype in ("String", "Boolean"):
         return Form("string" if dtype == "String" else "boolean")
     found = recognise(texts).form

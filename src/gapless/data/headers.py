@@ -1,4 +1,4 @@
-"""What stands around the rows of a table: titles and names above them, remarks and totals below."""
+"""What surrounds the rows of a table: titles and names above them, remarks and totals below."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .findings import counted
 from .forms import MISSING
 from .numbers import MISSING_AMONG_NUMBERS
 
-# Titles and remarks above a table are looked for in so many rows.
+# Titles and remarks above a table are searched in this many rows.
 TOP_ROWS = 20
-# What stands for a missing value in a column of numbers.
+# What means a missing value in a column of numbers.
 MISSING_WORDS = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
 BY_POSITION = "the first row contains values, so columns are named by position"
-# So many lines below a table may be remarks: marked ones (comments, in brackets, "Source: …"), or
-# several words.
+# At most this many lines below a table may be remarks: marked ones (comments, in brackets, "Source:
+# …"), or several words.
 MOST_REMARKS = 5
-# And so many rows above them tell how rows begin.
+# And this many rows above them show how rows begin.
 ABOVE_REMARKS = 10
 MARKED = re.compile(r"^\s*(?:(?:#|%|//|\*)\s*\w|\(.*\w.*\)\s*$|[^\W\d_]+:(?:\s|$))")
 REMARK = re.compile(rf"{MARKED.pattern}|^\s*[^\W\d_]\S*(?:\s+\S+){{3,}}")
@@ -33,11 +33,11 @@ DATE = re.compile(r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{
 
 
 def rows_above(rows: Sequence[Sequence[str | None]]) -> int:
-    """How many rows stand above the names, or above the values if there are no names.
+    """The number of rows above the names, or above the values if there are no names.
 
-    A title fills its first field alone, and stands above rows that fill more than twice as many;
-    above two columns, names and numbers have to follow. Headings of several columns, such as those
-    of merged cells, stand above names that fill every field, and numbers.
+    A title fills its first field alone, and is above rows that fill more than twice as many; above
+    two columns, names and numbers have to follow. Headings of several columns, such as merged
+    cells, are above names that fill every field, and numbers.
     """
     top = [[value or "" for value in row] for row in rows[:TOP_ROWS]]
     fullest = max(map(n_filled, top), default=0)
@@ -55,17 +55,17 @@ def rows_above(rows: Sequence[Sequence[str | None]]) -> int:
 
 
 def n_filled(row: Sequence[str | None]) -> int:
-    """How many fields of a row hold something."""
+    """The number of non-empty fields of a row."""
     return sum(value is not None and value.strip() != "" for value in row)
 
 
 def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) -> bool:
-    """Whether the first row holds values and no names.
+    """Whether the first row holds values, not names.
 
-    It does if it has numbers alone, or numbers beside texts of which one comes again in its column
-    or which are the fewer ones, or if all of its texts come again, or a date stands above dates.
-    Years, positions and rising doses are names all the same, and so are numbers beside a text that
-    stands above numbers.
+    It does if it has numbers alone, or numbers next to texts of which one repeats in its column or
+    which are the minority, or if all of its texts repeat, or a date is above dates. Years,
+    positions and rising doses are names all the same, and so are numbers next to a text above
+    numbers.
     """
     numbers = [number for number in map(_number, first) if number is not None]
     if len(numbers) == len(first):
@@ -92,14 +92,14 @@ def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) 
 
 
 def _number(field: str) -> float | None:
-    """The number of a field, as programs or people write it; None if it is none."""
+    """The number in a field, as programs or people write it; None if there is none."""
     try:
         number = float(field)
     except ValueError:
         found = WRITTEN_NUMBER.fullmatch(field.strip())
         if found is None:
             return None
-        # Of two signs the last is the decimal one; a single one may be either.
+        # Of two marks the last is the decimal one; a single one may be either.
         whole, _, rest = re.sub(r"[\s'’]", "", found[1]).replace(",", ".").rpartition(".")
         number = float(f"{whole.replace('.', '')}.{rest}")
     # A column may be called inf or nan.
@@ -120,7 +120,7 @@ def _are_years(numbers: Sequence[float]) -> bool:
 
 
 def _are_positions(numbers: Sequence[float]) -> bool:
-    """Whether numbers count on by one, from a year or over more than two columns."""
+    """Whether numbers count up by one, from a year or over more than two columns."""
     steps = {after - before for before, after in pairwise(numbers)}
     return steps == {1.0} and (1900 <= numbers[0] <= 2100 or len(numbers) > 2)
 
@@ -133,7 +133,7 @@ def _fit_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
 
 
 def _has_name_of_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Whether a word of the first row stands above numbers alone; ? and none are values."""
+    """Whether a word of the first row is above numbers alone; ? and none are values."""
     return any(
         _number(field) is None
         and field.strip().lower() not in MISSING_WORDS
@@ -143,25 +143,25 @@ def _has_name_of_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) 
 
 
 def have_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether some column has numbers and nothing else."""
+    """Whether some column has only numbers."""
     columns = [[field for field in column if field.strip()] for column in zip(*rows)]
     return any(column and None not in map(_number, column) for column in columns)
 
 
 def without_footer(frame: pl.DataFrame, short: int | None = None) -> tuple[pl.DataFrame, list[str]]:
-    """A table of texts without remarks below it, which fill the first column and nothing else.
+    """A table of texts without remarks below it, which fill only the first column.
 
-    A row whose other values are missing is a row all the same. So a remark stands in a column of
-    numbers, has fewer fields than there are columns, stands below a row without any value, or is
-    marked and would leave two columns or more without a value; and the rows above begin otherwise.
+    A row whose other values are missing is still a row. So a remark is in a column of numbers, has
+    fewer fields than there are columns, is below a row without any value, or is marked and would
+    leave two or more columns without a value; and the rows above begin differently.
 
     Parameters
     ----------
     frame : polars.DataFrame
         The rows.
     short : int, optional
-        How many rows at the end have fewer fields than there are columns. None for a workbook,
-        whose rows are all as wide; there rows without any value at the end are no rows.
+        The number of rows at the end with fewer fields than columns. None for a workbook, whose
+        rows are equally wide; its empty rows at the end are not rows.
     """
     if frame.width < 2 or frame.schema[frame.columns[0]] != pl.String:
         return frame, []
@@ -199,7 +199,7 @@ def by_position(width: int) -> tuple[str, ...]:
 
 
 def distinct_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Names without spaces around them, none empty and none twice; notes about what changed."""
+    """Names without surrounding spaces, none empty and none twice; notes about what changed."""
     stripped = [name.strip() for name in names]
     taken: set[str] = set()
     changed, unnamed = [], 0
@@ -223,24 +223,24 @@ def distinct_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
 # ---- totals --------------------------------------------------------------------------------------
 
 FEWEST_ROWS = 4
-# What such a row is called.
+# The names of such a row.
 CALLED_TOTAL = re.compile(
     r"(?:(?:grand|sub|overall)[\s-]*)?totals?|sums?|overall|average|mean|"
     r"(?:gesamt|end|zwischen)?summe|gesamt|insgesamt|durchschnitt|total (?:général|general)|"
     r"totale|somme|suma|totaal|summa|totalt|итого|всего|合计|总计|合計|総計",
     re.IGNORECASE,
 )
-# Sums of decimals are exact but for rounding.
+# Sums of decimals are exact except for rounding.
 ROUNDING = 1e-6
 
 
 def totals_row(frame: pl.DataFrame) -> int | None:
-    """The last row of a table if it holds the totals of the others; None if it is one of them.
+    """The last row of a table if it holds the totals of the others; None if it does not.
 
-    It is called so, and all its numbers are sums or means of their columns: one sum, or two means,
+    It is named so, and all its numbers are sums or means of their columns: one sum, or two means,
     since a single mean may be chance. A name in a column of numbers was read as missing; then it
-    has gaps where no other row has one, and nothing but sums, or nothing but means: two of either,
-    beside two gaps for means, which often stand for missing values, or one sum beside two gaps.
+    has gaps where no other row has one, and only sums, or only means: two of either, next to two
+    gaps for means, which often replace missing values, or one sum next to two gaps.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def _is_called(series: pl.Series) -> bool:
 
 
 def _is_sum(series: pl.Series) -> bool:
-    """Whether the last number is the sum of those above, and beyond all of them."""
+    """Whether the last number is the sum of those above, and exceeds all of them."""
     above = _above(series)
     if above is None:
         return False

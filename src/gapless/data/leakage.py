@@ -1,4 +1,4 @@
-"""Leakage: what makes a score too good to be true, and other things to know before a fit."""
+"""Leakage: what makes a score too good to be true, and other warnings before a fit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .target import Target
 
 Array = np.ndarray
 
-# Neighbours in time are alike from this correlation on, if there are so many moments.
+# Neighbours in time are alike from this correlation on, if there are this many moments.
 ALIKE, FEWEST_MOMENTS = 0.2, 30
-# Of so many columns each is tried alone; of more, so many that look most like it.
+# With at most this many columns each is tried alone; of more, this many that look most suspicious.
 MANY_COLUMNS, MOST_TREES = 30, 20
 FEW_VALUES = "this is to be expected, because the columns have few distinct values"
 COPIES = "if they are copies, the test score is too optimistic; drop them"
@@ -29,7 +29,7 @@ COPIES = "if they are copies, the test score is too optimistic; drop them"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Which rows of a table are for training and which for testing."""
+    """The training and test rows of a table."""
 
     train: Array
     test: Array
@@ -43,7 +43,7 @@ def find_leaks(
     *,
     seed: int = 0,
 ) -> tuple[Finding, ...]:
-    """Look for what makes estimates wrong, before any model is fitted.
+    """Search for what makes estimates wrong, before any model is fitted.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def find_leaks(
     target : Target
         The target, from `read_target`.
     split : Split or None, default=None
-        Rows for training and testing; without it nothing is said about rows on both sides.
+        Training and test rows; without it rows on both sides are not checked.
     seed : int, default=0
-        For the rows that are looked at in large tables.
+        Seed of the sample of rows in large tables.
 
     Returns
     -------
@@ -66,8 +66,8 @@ def find_leaks(
     Notes
     -----
     A column gives the target away if it alone predicts held-out halves of the rows nearly without
-    error, by a small tree or its levels; at most 10,000 rows are looked at for that, and of more
-    than 30 columns the 20 whose order arranges the target best.
+    error, by a small tree or its levels; this uses at most 10,000 rows, and of more than 30 columns
+    the 20 whose order sorts the target best.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def find_leaks(
 
 
 def _trained(target: Target, split: Split | None) -> Target:
-    """The target in the rows for training: those for testing are used once, at the end."""
+    """The target in the training rows: test rows are used once, at the end."""
     if split is None:
         return target
     kept = np.isin(target.rows, split.train)
@@ -141,7 +141,7 @@ def _from_the_future(table: Table, columns: Sequence[Column]) -> Iterator[Findin
 
 
 def _in_time(table: Table, columns: Sequence[Column], target: Target) -> Iterator[Finding]:
-    """Whether rows that follow each other by a date are alike, and nobody said so."""
+    """Whether consecutive rows by a date are alike, and no time column was given."""
     if any(column.role == "time" for column in columns):
         return
     for column in columns:
@@ -166,7 +166,7 @@ def _in_time(table: Table, columns: Sequence[Column], target: Target) -> Iterato
 def _likeness(y: Array) -> float:
     """How alike neighbours in a series are: the correlation of their ranks, or of their classes.
 
-    0 for no more than chance: more than three standard errors, which are 1/√n each.
+    0 unless it exceeds chance by more than three standard errors of 1/√n each.
     """
     if len(y) < FEWEST_MOMENTS:
         return 0.0
@@ -176,7 +176,7 @@ def _likeness(y: Array) -> float:
         with np.errstate(invalid="ignore"):
             found = np.corrcoef(ranks[:-1], ranks[1:])[0, 1]
     else:
-        # The share of equal neighbours, 0 at what chance would have, 1 at all.
+        # The share of equal neighbours, scaled to 0 for chance and 1 for all.
         chance = np.sum((np.bincount(code) / len(y)) ** 2)
         found = (np.mean(code[:-1] == code[1:]) - chance) / max(1 - chance, 1e-12)
     return float(found) if found > 3 / math.sqrt(len(y)) else 0.0
@@ -257,7 +257,7 @@ def has_few_combinations(columns: Sequence[Column]) -> bool:
 # ---- how well one column alone predicts the target ---------------------------------------------
 
 # Numbers and dates by a small tree, categories by an answer for each level. Both learn on one half
-# of the rows and are judged on the other, so that a column which is different in each row looks as
+# of the rows and are judged on the other, so that a column that differs in each row looks as
 # useless as it is.
 
 # Rows by which each column is judged.
@@ -266,13 +266,13 @@ SAMPLE_ROWS = 10_000
 FEWEST_ROWS = 30
 # Leaves of the small tree.
 LEAVES = 64
-# Trees look at so many of these rows first, and at all if they come so near to a suspicious score.
+# Trees use this many of these rows first, and all if they come this near to a suspicious score.
 FIRST_ROWS, NEAR = 2000, 0.15
-# So many columns are ordered together.
+# Columns ordered together.
 COLUMNS_AT_ONCE = 500
 # Scores from which a column is suspected of knowing the target.
 SUSPECT_ACCURACY = 0.99
-# The same for a column of the very labels of the target: it looks like a copy with errors.
+# The same for a column with the target's own labels: it looks like a copy with errors.
 SUSPECT_COPY = 0.95
 SUSPECT_R2 = 0.99
 
@@ -286,7 +286,7 @@ class ColumnScore:
 
     @property
     def words(self) -> str:
-        """The score as people say it."""
+        """The score in words."""
         if self.name == "R²":
             return f"R² = {self.value:.3f}"
         return f"{self.name} {percent(self.value, 1)}"
@@ -294,14 +294,14 @@ class ColumnScore:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSample:
-    """The rows by which columns are judged, in random order.
+    """The rows used to judge columns, in random order.
 
     Attributes
     ----------
     rows : ndarray of int
         Rows of the table, at most `SAMPLE_ROWS`.
     y : ndarray
-        Their target: numbers, or the place of each class among the labels.
+        Their target: numbers, or the position of each class among the labels.
     labels : frozenset of str or None
         The classes; None for numbers.
     """
@@ -312,7 +312,7 @@ class RowSample:
 
 
 def draw_sample(target: Target, seed: int) -> RowSample:
-    """Draw the rows by which columns are judged, from those where the target is known."""
+    """Draw the rows used to judge columns, from those with a target."""
     order = np.random.default_rng(seed).permutation(len(target.rows))[:SAMPLE_ROWS]
     rows, y = target.rows[order], target.values[order]
     if target.task != "classification":
@@ -329,7 +329,7 @@ def score_alone(series: pl.Series, sample: RowSample) -> ColumnScore | None:
     series : polars.Series
         The column, in all rows of the table.
     sample : RowSample
-        The rows by which it is judged.
+        The rows used to judge it.
     """
     column, y, labels = series.gather(sample.rows), sample.y, sample.labels
     if len(column) < FEWEST_ROWS:
@@ -349,9 +349,9 @@ def score_alone(series: pl.Series, sample: RowSample) -> ColumnScore | None:
 def _scored_in_two_steps(
     score: Callable[[pl.Series, Array], float], column: pl.Series, y: Array, least: float
 ) -> float:
-    """The score of a column, by few rows if these say that it is far below `least`.
+    """The score of a column, by few rows if these show that it is far below `least`.
 
-    Levels are learned one by one and need all rows, but take no time.
+    Levels are learned singly and need all rows, but take no time.
     """
     if _is_ordered(column) and len(y) > FIRST_ROWS:
         first = score(column[:FIRST_ROWS], y[:FIRST_ROWS])
@@ -361,22 +361,22 @@ def _scored_in_two_steps(
 
 
 def agreement_of_neighbours(frame: pl.DataFrame, sample: RowSample) -> Array:
-    """How much alike the targets of rows are that stand beside each other in order of each column.
+    """How alike the targets of neighbouring rows are when sorted by each column.
 
-    A quick look at many columns: those that give the target away have the most of it.
+    A quick look at many columns: those that give the target away score highest.
 
     Parameters
     ----------
     frame : polars.DataFrame
         The columns, in all rows of the table.
     sample : RowSample
-        The rows by which they are judged; equal ones stand in their order.
+        The rows used to judge them; equal ones keep their order.
     """
     known, y = frame[sample.rows], sample.y
     alike = []
     for first in range(0, known.width, COLUMNS_AT_ONCE):
         some = known[:, first : first + COLUMNS_AT_ONCE]
-        # One call for many columns: each has a cost of its own, far above that of its ranks.
+        # One call for many columns: each call costs far more than its ranks.
         ranks = some.select(pl.all().rank("dense").fill_null(0)).to_numpy()
         beside = y[np.argsort(ranks, axis=0, kind="stable")]
         if sample.labels is not None:
@@ -419,7 +419,7 @@ def _is_ordered(column: pl.Series) -> bool:
 
 
 def _halves(n: int) -> list[Array]:
-    """Rows to learn from, for either half that is predicted; the rows are in random order."""
+    """Training rows for either half that is predicted; the rows are in random order."""
     even = np.arange(n) % 2 == 0
     return [even, ~even]
 
@@ -440,7 +440,7 @@ def _levels(column: pl.Series) -> Array:
 
 
 def _by_levels(column: pl.Series, y: Array) -> Array:
-    """The mean of each level; the mean of all for a level that is new."""
+    """The mean of each level; the overall mean for a new level."""
     levels = _levels(column)
     size = int(levels.max()) + 1
     predicted = np.empty(len(y))
@@ -453,7 +453,7 @@ def _by_levels(column: pl.Series, y: Array) -> Array:
 
 
 def _classes_by_levels(column: pl.Series, classes: Array) -> Array:
-    """The most frequent class of each level; that of all for a level that is new."""
+    """The most frequent class of each level; the overall one for a new level."""
     levels = _levels(column)
     shape = int(levels.max()) + 1, int(classes.max()) + 1
     predicted = np.empty_like(classes)
@@ -466,7 +466,7 @@ def _classes_by_levels(column: pl.Series, classes: Array) -> Array:
 
 
 def _r2_of_line(column: pl.Series, y: Array) -> float:
-    """R² of a straight line, or of one in the ranks, which also finds bent copies."""
+    """R² of a straight line, or of one in the ranks, which also finds monotone copies."""
     if not column.dtype.is_numeric():
         return 0.0
     is_known = column.is_not_null().to_numpy()

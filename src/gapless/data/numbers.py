@@ -12,7 +12,7 @@ import polars as pl
 
 from .findings import counted, listed
 
-# Texts that mean a missing value beside numbers and dates; as categories they may mean something.
+# Texts that mean a missing value among numbers and dates; as categories they may mean something.
 MISSING_AMONG_NUMBERS = (
     *("-", "--", ".", "..", "...", "none", "na", "n.a.", "nil"),
     *("missing", "unknown", "not available"),
@@ -20,17 +20,17 @@ MISSING_AMONG_NUMBERS = (
 )
 # Texts of a column that show what it may be, before all of them are read.
 SAMPLE_TEXTS = 1000
-# A column has numbers, a unit or times if so large a share of its texts has; others are missing.
+# A column has numbers, a unit or times if at least this share of its texts has; others are missing.
 SHARE_OF_NUMBERS = 0.95
-# Digits that are no quantity: 00123, or more of them than an Int64 holds.
+# Digits that are not a quantity: 00123, or more of them than an Int64 holds.
 CODES = r"^0\d+$|^\d{19,}$"
-# Whole numbers below it are exact as floats.
+# Smaller integers are exact as floats.
 LARGEST_EXACT = 2.0**53
 
 SIGNS = r"(?:[$€£¥₹₩₽%‰]|USD|EUR|GBP|CHF|JPY|CNY)"
-# What a measurement was not below or above, or about: <5, ~5.
+# A limit or approximation of a measurement: <5, ~5.
 LIMIT = r"^(?:[<>≤≥]=?|[~≈])\s*"
-# Where more than so many are such limits, they are names of ranges.
+# If more than this share are such limits, they are names of ranges.
 MOST_LIMITS = 0.5
 FOOTNOTE = r"(\d)\s*[*†‡]+$"
 # Digits of other scripts: Arabic, Persian, Devanagari and wide ones.
@@ -44,20 +44,20 @@ GROUPS = r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}"
 DECIMAL_POINT = rf"^[+-]?(?:(?:{GROUPS}|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
 DECIMAL_COMMA = rf"^[+-]?(?:(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
 
-# A unit follows the number. Before it stands only what has a sign of money, since letters before a
-# number make a code of it: A12.
+# A unit follows the number. Only a currency sign may precede it, since letters before a number make
+# it a code: A12.
 NUMBER = r"[+-]?[\d.,]*\d(?:[\s'’]\d{3})*(?:[.,]\d+)?"
 UNIT_AFTER = rf"^({NUMBER})\s*([\p{{L}}°µ'\"][\p{{L}}°µ²³/'\"]{{0,11}})$"
 UNIT_BEFORE = rf"^([\p{{L}}]{{0,3}}\p{{Sc}})\s*({NUMBER})$"
-# More letters behind numbers than these make codes of them: 12A, 12B.
+# With more units than these, numbers are codes: 12A, 12B.
 MOST_UNITS = 5
-# The unit of numbers such as 950, 1.5K and 2M, and what the letters stand for.
+# The unit of numbers such as 950, 1.5K and 2M, and the meaning of the suffixes.
 MULTIPLES = "K M B"
 MULTIPLE = rf"(?i)^(\p{{Sc}}?{NUMBER})\s*(k|mn?|mio|bn?)$"
 FACTORS = {"k": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "b": 1e9, "bn": 1e9}
 
 TIME = r"^[+-]?\d+:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?$"
-# The same on a clock of twelve hours.
+# The same with AM or PM.
 TIME_OF_TWELVE_HOURS = r"(?i)^(?:0?\d|1[0-2])(?::[0-5]\d){1,2}\s*[ap]\.?\s?m\.?$"
 # The unit of times whose two parts are hours and minutes, not minutes and seconds.
 HOURS = "h"
@@ -65,12 +65,12 @@ HOURS = "h"
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A column of numbers, how its texts write them, and notes.
+    """A column of numbers, its notation, and notes.
 
     Attributes
     ----------
     values : polars.Series
-        Int64 where all are whole, otherwise Float64; None where there is none.
+        Int64 if all are integers, otherwise Float64; None for missing values.
     decimal, unit : str
         As in `Form`.
     notes : tuple of str
@@ -106,7 +106,7 @@ def _finite(numbers: pl.Series) -> pl.Series:
 def _as_numbers(
     texts: pl.Series, numbers: pl.Series, decimal: str, unit: str = "", notes: tuple[str, ...] = ()
 ) -> Numbers:
-    """Integers where all are; a note where some are infinite."""
+    """Integers if all are; a note if some are infinite."""
     finite = _finite(numbers)
     lost = finite.null_count() - numbers.null_count()
     if lost:
@@ -128,7 +128,7 @@ def sample_of(texts: pl.Series) -> pl.Series:
 
 
 def plain_numbers(texts: pl.Series, decimal: str | None = None) -> Numbers | None:
-    """Numbers as programs write them; None if some text is no such number."""
+    """Numbers as programs write them; None if some text is not such a number."""
     if texts.null_count() == len(texts):
         return None
     if decimal == "," and texts.str.contains(".", literal=True).any():
@@ -141,17 +141,17 @@ def plain_numbers(texts: pl.Series, decimal: str | None = None) -> Numbers | Non
 
 
 def _are_codes(texts: pl.Series) -> bool:
-    """Whether all are digits, and some of them no quantity."""
+    """Whether all are digits, and some of them not a quantity."""
     return bool(texts.str.contains(CODES).any()) and bool(texts.str.contains(r"^\d+$").all())
 
 
-# Every call of polars has a cost of its own, far above that of a few hundred texts: a table of ten
-# thousand columns is read in a few calls for all of them. Fewer than MANY are read one by one.
+# Every call of polars costs far more than a few hundred texts: a table of ten thousand columns is
+# read in a few calls for all of them. Fewer than MANY are read singly.
 MANY, AT_ONCE = 50, 100
 
 
 def columns_of_plain_numbers(texts: pl.DataFrame) -> pl.DataFrame:
-    """The columns of nothing but finite plain numbers and empty fields, read many at once.
+    """The columns of only finite plain numbers and empty fields, many read at once.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def columns_of_plain_numbers(texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain_at_once(texts: pl.DataFrame) -> list[pl.Series]:
-    """The columns that have nothing but numbers, whole ones as integers."""
+    """The columns with only numbers, integers as such."""
     stripped = pl.all().str.strip_chars()
     clean = texts.select(pl.when(stripped != "").then(stripped).name.keep())
     floats = clean.select(pl.all().cast(pl.Float64, strict=False))
@@ -217,7 +217,7 @@ def grouped_by_points(texts: pl.Series) -> Numbers | None:
 
 
 def _undecorated(texts: pl.Series, decimal: str) -> pl.Series:
-    """Numbers without signs, blanks and groups of digits; None for texts that are none."""
+    """Numbers without signs, spaces and digit groups; None for other texts."""
     quick = _with_mark_alone(texts, decimal)
     is_left = quick.is_null() & texts.is_not_null()
     if not is_left.any():
@@ -231,7 +231,7 @@ def _undecorated(texts: pl.Series, decimal: str) -> pl.Series:
 
 
 def _with_mark_alone(texts: pl.Series, decimal: str) -> pl.Series:
-    """Numbers with nothing unusual but their decimal mark, which need no look at their letters."""
+    """Numbers that are unusual only in their decimal mark, which need no further inspection."""
     if decimal == ",":
         texts = texts.set(texts.str.contains(".", literal=True).fill_null(False), None)
         texts = texts.str.replace(",", ".", literal=True)
@@ -239,10 +239,10 @@ def _with_mark_alone(texts: pl.Series, decimal: str) -> pl.Series:
 
 
 def _bare(texts: pl.Series) -> pl.Series:
-    """Texts without limits, currency and percent signs, and blanks between groups of digits."""
+    """Texts without limits, currency and percent signs, and spaces between digit groups."""
     bare = texts.str.replace_all("−", "-", literal=True).str.replace(r"^\((.*)\)$", "-$1")
     bare = bare.str.replace(LIMIT, "").str.replace(FOOTNOTE, "$1")
-    # Accounting programs write the minus behind the number.
+    # Accounting programs write the minus after the number.
     bare = bare.str.replace(r"^(\d[\d.,\s]*)-$", "-$1")
     if bare.str.contains(OTHER_DIGITS).any():
         bare = bare.str.replace_many(list(DIGITS), list(DIGITS.values()))
@@ -283,7 +283,7 @@ def _share_of_numbers(texts: pl.Series, decimal: str) -> float:
 def _notes_of_decorated(
     distinct: pl.Series, times: pl.Series, numbers: pl.Series, known: pl.Series, decimal: str
 ) -> tuple[str, ...]:
-    """What was decided when distinct texts, each so many times there, became numbers."""
+    """What was decided when distinct texts, each with its count, became numbers."""
     notes = []
     if known.any():
         notes.append(f"{listed(distinct.filter(known).sort())} read as missing")
@@ -313,7 +313,7 @@ def _notes_of_decorated(
 
 
 def _numbers_of_a_unit(texts: pl.Series, decimal: str | None = None) -> Numbers | None:
-    """Numbers that all have the same unit beside them: 5 kg."""
+    """Numbers that all have the same unit: 5 kg."""
     unit = _unit(texts)
     if unit is None:
         return None
@@ -334,7 +334,7 @@ def _unit(texts: pl.Series) -> str | None:
 
 
 def several_units(texts: pl.Series) -> list[str]:
-    """Units of which nearly all texts have one beside their numbers; none if they are many."""
+    """Units of which nearly all texts have one; none if they are many."""
     few = sample_of(texts)
     units = few.str.extract(UNIT_AFTER, 2).drop_nulls()
     if len(units) < SHARE_OF_NUMBERS * len(few) or few.n_unique() < 2 * MOST_UNITS:
@@ -344,7 +344,7 @@ def several_units(texts: pl.Series) -> list[str]:
 
 
 def _without_unit(texts: pl.Series, unit: str) -> pl.Series:
-    """The numbers alone; a number that has no unit is taken to be of the same one."""
+    """The numbers alone; a number without a unit is assumed to have the same one."""
     return texts.str.replace(rf"^{re.escape(unit)}\s*|\s*{re.escape(unit)}$", "")
 
 
@@ -365,13 +365,13 @@ def _multiples(texts: pl.Series, decimal: str | None = None) -> Numbers | None:
 def _have_multiples(texts: pl.Series) -> bool:
     """Whether nearly all texts are numbers, some of them multiples of a thousand: 950, 1.5K, 2M.
 
-    One letter behind all numbers is a unit: 300 K, 5 m.
+    One letter after all numbers is a unit: 300 K, 5 m.
     """
     few = sample_of(texts)
     parts = few.str.extract_groups(MULTIPLE).struct.unnest()
     letters = set(parts.to_series(1).drop_nulls().unique())
     plain = few.str.contains(rf"^\p{{Sc}}?{NUMBER}$") & ~few.str.contains(MULTIPLE)
-    # Beside plain numbers, a small m alone may be a metre.
+    # Next to plain numbers, a lower-case m alone may be a metre.
     kinds = len({letter.lower() for letter in letters}) + bool(plain.any())
     is_sure = kinds > 1 and letters != {"m"}
     known = int(plain.sum()) + len(parts.to_series(0).drop_nulls())
@@ -379,11 +379,11 @@ def _have_multiples(texts: pl.Series) -> bool:
 
 
 def _without_multiples(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The numbers alone, and by what each is to be multiplied."""
+    """The numbers alone, and the factor of each."""
     parts = texts.str.extract_groups(MULTIPLE).struct.unnest()
     letters = parts.to_series(1).str.to_lowercase()
     factors = letters.replace_strict(FACTORS, default=1.0, return_dtype=pl.Float64)
-    # One column is read with one set of groups and decimals, whatever letters stand behind.
+    # One column has one set of digit groups and decimals, whatever the suffix.
     return parts.to_series(0).fill_null(texts).alias(texts.name), factors.fill_null(1.0)
 
 
@@ -416,8 +416,8 @@ def _times(texts: pl.Series, decimal: str | None = None) -> Numbers | None:
 def _are_hours(texts: pl.Series) -> bool:
     """Whether the first of two parts is an hour: one column has one meaning.
 
-    It is on a clock of twelve hours, and where two parts stand among three, or two digits with
-    zeros, unless one of them is above 23 and must be a minute.
+    It is with AM or PM, and if two parts are among three, or two digits with zeros, unless one of
+    them is above 23 and must be a minute.
     """
     present = texts.drop_nulls()
     if present.str.contains(TIME_OF_TWELVE_HOURS).any():

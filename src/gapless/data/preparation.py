@@ -1,4 +1,4 @@
-"""Preparation: from the roles of columns to a pipeline that models can stand at the end of."""
+"""Preparation: from the roles of columns to a pipeline with a model at its end."""
 
 from __future__ import annotations
 
@@ -25,31 +25,30 @@ from .findings import TableError, listed
 from .tables import Table, frame_of, usual_types
 
 Kind = Literal["numbers", "table"]
-# A name, a transformer, and the places of its columns, or the name of the one that it takes.
+# A name, a transformer, and the positions of its columns, or the name of its only one.
 Part = tuple[str, Any, list[int] | str]
 
-# Levels of fewer rows than this share one column of their own.
+# Levels with fewer rows than this share one column.
 FEWEST_OF_A_LEVEL = 5
 MOST_WORDS = 20_000
 
 
 def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None) -> Pipeline:
-    """A pipeline that makes features of tables.
+    """A pipeline that turns tables into features.
 
     Parameters
     ----------
     columns : sequence of Column
         Columns with their roles, from `describe_columns`.
     kind : {"numbers", "table"}, default="numbers"
-        What the model takes. "numbers", for linear models, kernels and neighbours: missing numbers
-        are filled with the median and marked, all are scaled; categories become one column per
-        level, rare and new levels sharing one; dates become their parts, waves for the season and
-        one column per day of the week; texts become tf-idf weights of words, and the result is then
-        sparse. "table", for trees and boosting: numbers
-        and categories as they are, missing ones too, as a frame of polars; dates become their
-        parts; texts become counts of frequent words.
+        The input of the model. "numbers", for linear models, kernels and neighbours: missing
+        numbers are filled with the median and marked, all are scaled; categories become one column
+        per level, rare and new levels sharing one; dates become their parts, waves for the season
+        and one column per day of the week; texts become tf-idf weights of words, and the result is
+        then sparse. "table", for trees and boosting: numbers and categories unchanged, missing ones
+        too, as a polars frame; dates become their parts; texts become counts of frequent words.
     model : estimator or None, default=None
-        What stands at the end.
+        The model at the end.
 
     Returns
     -------
@@ -84,7 +83,7 @@ def _names(columns: Sequence[Column], role: str) -> list[str]:
 
 
 def _places(columns: Sequence[Column], role: str) -> list[int]:
-    """Where the columns of a role stand; each name would be searched for among all others."""
+    """The positions of the columns of a role; searching for each name would be slow."""
     return [k for k, column in enumerate(columns) if column.given_as == role]
 
 
@@ -149,26 +148,26 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """The features of a table, in the types that models take.
 
-    New tables are read like the one of the roles: texts become numbers and dates by the same forms,
-    what does not fit is missing, columns that are no features are left out.
+    New tables are read like the first one: texts become numbers and dates by the same forms, what
+    does not fit is missing, columns that are not features are left out.
 
     Parameters
     ----------
     columns : sequence of Column
-        Columns with their roles, from `describe_columns`; those that are features are kept.
+        Columns with their roles, from `describe_columns`; the features are kept.
     most_levels : int, default=200
-        Of a category, so many levels are kept, the most frequent ones; all others are "(other)".
+        The number of levels kept of a category, the most frequent ones; all others are "(other)".
     missing_level : str or None, default=None
-        What a missing category is called; None leaves it missing.
+        The name of a missing category; None leaves it missing.
 
     Attributes
     ----------
     levels_ : dict of str to list of str
-        The levels that are kept, of categories that have more than `most_levels`.
+        The levels kept of categories with more than `most_levels`.
     feature_names_in_ : ndarray of str
         Names of the features.
     n_features_in_ : int
-        How many there are.
+        Their number.
     """
 
     _stored: ClassVar[Declaration] = {"levels_": Value(dict), **INPUT}
@@ -214,7 +213,7 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._grouped(self._read(X))
 
     def _grouped(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Features whose rare levels are one, and whose missing ones have a name."""
+        """Features with rare levels merged, and missing ones named."""
         changed = [_grouped(frame[name], levels) for name, levels in self.levels_.items()]
         frame = frame.with_columns(changed)
         if self.missing_level is None:
@@ -246,7 +245,7 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _frequent(series: pl.Series, most: int) -> list[str]:
-    """The most frequent levels; of equally frequent ones the first by name."""
+    """The most frequent levels; ties go to the first by name."""
     counts = series.drop_nulls().value_counts(name="times")
     return counts.sort(["times", series.name], descending=[True, False])[series.name].to_list()[
         :most
@@ -264,17 +263,17 @@ class DateParts(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     for_lines : bool, default=False
-        Whether the parts are for models that add up what each number says: the month is then two
-        waves over the year, the day of the week a column each, and the hour a wave over the day.
+        Whether the parts are for additive models: the month is then two waves over the year, the
+        day of the week a column each, and the hour a wave over the day.
 
     Attributes
     ----------
     with_hour_ : list of bool
-        Of each column, whether a training row has a time other than midnight.
+        For each column, whether a training row has a time other than midnight.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
-        How many there are.
+        Their number.
     """
 
     _stored: ClassVar[Declaration] = {**INPUT, "with_hour_": Each(Flag(), "features")}
@@ -328,7 +327,7 @@ def _parts(series: pl.Series, with_hour: bool) -> dict[str, pl.Series]:
 
 
 def _parts_for_lines(series: pl.Series, with_hour: bool) -> dict[str, pl.Series]:
-    """The same for models that add up what each part says."""
+    """The same for additive models."""
     plain = _parts(series, with_hour)
     parts = {"days": plain["days"], "day": plain["day"]}
     parts |= _waves("year", series.dt.ordinal_day() / DAYS_OF_A_YEAR)
@@ -340,7 +339,7 @@ def _parts_for_lines(series: pl.Series, with_hour: bool) -> dict[str, pl.Series]
 
 
 def _waves(name: str, turns: pl.Series) -> dict[str, pl.Series]:
-    """Sine and cosine of so many turns: any wave of that length is a sum of both."""
+    """Sine and cosine of `turns`: any wave of that length is a sum of both."""
     angle = 2 * np.pi * turns
     return {f"{name} (sine)": angle.sin(), f"{name} (cosine)": angle.cos()}
 
@@ -450,7 +449,7 @@ class FrequentWords(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     most_words : int, default=200
-        So many words are counted, those in most texts.
+        The number of words counted, those in most texts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Profile: a small summary of the training rows, by which later tables are told from them.
+"""Profile: a small summary of the training rows, to compare later tables with.
 
 It goes into model files: quantiles, levels and counts, no rows. `drift` compares tables with it.
 """
@@ -28,7 +28,7 @@ QUANTILES = 64
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """What the values of a column were like in the training rows.
+    """A summary of a column's values in the training rows.
 
     Attributes
     ----------
@@ -38,14 +38,14 @@ class ColumnProfile:
         The number of training rows, and of missing values among them.
     values, shares : tuple of float
         Quantiles of numbers, of dates in days since 1970, or of the lengths of texts; and for each
-        the share of the values that are not above it.
+        the share of the values up to it.
     levels : tuple of str
         The most frequent levels of a category, at most `MOST_LEVELS`.
     counts : tuple of int
         The rows of each level.
     once : int
-        How many levels occur in one row only. As many rows of a new table as large are expected to
-        have a level that none had before (Good, The population frequencies of species, 1953).
+        The number of levels that occur in one row only. As many rows of an equally large new table
+        are expected to have a new level (Good, The population frequencies of species, 1953).
     """
 
     column: Column
@@ -80,7 +80,7 @@ class ColumnProfile:
 
     @property
     def unknown(self) -> int:
-        """In how many of as many new rows a level is expected that is not kept, at most.
+        """The most rows, of as many new ones, expected to have a level that is not kept.
 
         That is in how many training rows it would not be, were the row itself left out.
         """
@@ -92,7 +92,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableProfile:
-    """What the training rows of a model were like.
+    """A summary of a model's training rows.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class TableProfile:
     set_aside : tuple of str
         Names of the other columns.
     fingerprint : Fingerprint
-        By which the same table is known again.
+        Recognises the same table.
     """
 
     columns: tuple[ColumnProfile, ...]
@@ -137,7 +137,7 @@ class TableProfile:
         return None if hashes is None else self.fingerprint.training_rows(hashes)
 
     def share_in(self, table: Any) -> float:
-        """About which share of the training rows a table contains.
+        """The approximate share of the training rows that a table contains.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ def profile_table(
     columns : sequence of Column
         Its columns with their roles, from `describe_columns`.
     rows : array of int or None, default=None
-        The rows that the model is fitted to; None means all.
+        The training rows; None means all.
 
     Returns
     -------
@@ -215,12 +215,12 @@ def kind_of(column: Column) -> Kind:
 
 
 def plain_frame(table: Any) -> pl.DataFrame:
-    """The frame of a table, or of what can be made one; texts are read later, as for the fit."""
+    """The frame of a table, or of what can become one; texts are read later, as for the fit."""
     return table.frame if isinstance(table, Table) else frame_of(table)
 
 
 def read_as(frame: pl.DataFrame, columns: Sequence[Column]) -> list[pl.Series]:
-    """Columns of a frame as numbers, dates and texts, as they were read for the fit."""
+    """Columns of a frame as numbers, dates and texts, read as for the fit."""
     numbers = finite_numbers(frame, [column for column in columns if column.role == "number"])
     at_once = {} if numbers is None else {one.name: one for one in numbers.iter_columns()}
     others = [column for column in columns if column.name not in at_once]
@@ -251,10 +251,10 @@ def as_numbers(series: pl.Series) -> Array:
 
 
 def as_levels(series: pl.Series) -> pl.DataFrame:
-    """Levels and their counts, the most frequent first; of equally frequent ones by name."""
+    """Levels and their counts, the most frequent first; ties by name."""
     present = series.drop_nulls()
     if present.dtype.is_numeric():
-        # Classes that are whole numbers.
+        # Classes that are integers.
         present = present.cast(pl.Int64, strict=False).cast(pl.String)
     counts = present.alias("level").value_counts(name="rows")
     return counts.sort(["rows", "level"], descending=[True, False])
@@ -278,10 +278,10 @@ def _profiled(series: pl.Series, column: Column) -> ColumnProfile:
 
 
 def _quantiles(ordered: Array) -> tuple[list[float], list[float]]:
-    """Distinct quantiles, the least and the largest value among them, and the shares up to each."""
+    """Distinct quantiles, including the least and the largest value, and the shares up to each."""
     if not len(ordered):
         return [], []
-    # Division of what is below 0 rounds the shares up.
+    # Division of numbers below 0 rounds the shares up.
     places = -(-np.arange(QUANTILES + 1) * len(ordered) // QUANTILES) - 1
     values = np.unique(ordered[np.maximum(places, 0)])
     shares = np.searchsorted(ordered, values, side="right") / len(ordered)

@@ -1,4 +1,4 @@
-"""Quality: what to know of a table before a fit: repeats, rare classes, gaps, totals, spellings."""
+"""Quality: warnings about a table before a fit: repeats, rare classes, gaps, totals, spellings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .headers import totals_row
 from .tables import Table
 from .target import Target
 
-# The largest class has so many times the rows of the smallest.
+# The largest class has this many times the rows of the smallest.
 IMBALANCE = 10.0
 FEW_OF_A_CLASS = 10
 MOSTLY_MISSING = 0.95
@@ -152,13 +152,14 @@ def _of_totals(table: Table) -> Iterator[Finding]:
 
 # ---- spellings ----------------------------------------------------------------------------------
 
-# Shorter words differ by a letter and are words all the same: S and XS, Aa and AA.
+# Shorter words that differ by a character are different words: S and XS, Aa and AA.
 SHORTEST_WORD = 3
-# From so many letters on, any one of them may be wrong; of fewer, none is exchanged for another.
+# From this many characters on, any one of them may be wrong; with fewer, none is exchanged for
+# another.
 LONG_WORD = 5
-# A typing error is rare beside the level that was intended, and that has some rows.
+# A typing error is rare compared with the intended level, which has some rows.
 RARE_SHARE, FEWEST_MEANT = 0.05, 10
-# Among more levels than this, words that differ by one letter are to be expected.
+# Among more levels than this, words that differ by one character are to be expected.
 MOST_LEVELS = 300
 
 
@@ -173,8 +174,8 @@ def similar_spellings(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
     Returns
     -------
     list of tuple of str
-        Levels that differ in case, accents, blanks or hyphens; and rare ones that differ from a
-        frequent one by a letter. Codes such as A1 and A2 are all different.
+        Levels that differ in case, accents, spaces or hyphens; and rare ones that differ from a
+        frequent one by a character. Codes such as A1 and A2 are all different.
     """
     same: dict[str, list[str]] = defaultdict(list)
     for level in sorted(counts, key=lambda level: (-counts[level], level)):
@@ -187,8 +188,8 @@ def similar_spellings(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
 
 
 def _folded(level: str) -> str:
-    """A level without what people write in different ways; short ones and codes as they are."""
-    # Accents stand on letters of their own after decomposition.
+    """A level without what people write in different ways; short ones and codes unchanged."""
+    # After decomposition, accents are separate characters.
     plain = unicodedata.normalize("NFKD", level.casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     plain = re.sub(r"\s+", " ", plain).strip(" .,;:!")
@@ -213,20 +214,20 @@ def _intended(same: Mapping[str, list[str]], counts: Mapping[str, int]) -> dict[
         ]
         if near:
             found[word] = max(near, key=lambda other: counts[other])
-    # What was intended is no error itself.
+    # The intended word is not itself an error.
     return {word: right for word, right in found.items() if right not in found}
 
 
 def _is_word(level: str) -> bool:
-    """Whether letters alone make it up, and not capitals, which are codes: XS, USA."""
+    """Whether it consists of letters alone, and not of capitals, which are codes: XS, USA."""
     is_code = level.isupper() and len(level) < LONG_WORD
     return not is_code and re.fullmatch(r"[^\W\d_]{2,}(?:[\s-]+[^\W\d_]+)*", level) is not None
 
 
 def is_typing_error(word: str, other: str) -> bool:
-    """Whether two words differ by a letter behind the first: one too many, too few or wrong.
+    """Whether two words differ by a character after the first: one too many, too few or wrong.
 
-    Of short words, only letters in the wrong order are taken for an error: Jun and Jul are two.
+    For short words, only swapped characters count as an error: Jun and Jul are two words.
     """
     if word == other or word[0] != other[0] or abs(len(word) - len(other)) > 1:
         return False
@@ -246,7 +247,7 @@ def _has_lost_capital(level: str, other: str) -> bool:
 
 
 def _in_words(groups: list[tuple[str, ...]]) -> Iterator[str]:
-    """Each group as people would name it."""
+    """Each group in words."""
     for levels in groups[:SHOWN]:
         yield " and ".join(repr(level) for level in levels[:SHOWN])
     if len(groups) > SHOWN:
@@ -261,7 +262,7 @@ def _of_spellings(table: Table, columns: Sequence[Column]) -> Iterator[Finding]:
 
 
 def spelling_findings(column: Column, groups: list[tuple[str, ...]]) -> Iterator[Finding]:
-    """What to say of categories that look like one; of classes it is a warning."""
+    """The finding about categories that look like one; for classes it is a warning."""
     if groups:
         yield found(
             "D208",

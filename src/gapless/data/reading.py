@@ -31,10 +31,10 @@ from .sources import (
 )
 from .tables import Table, typed, usual_types
 
-# Rows of a batch, where the format has rows and no bytes to cut at.
+# Rows of a batch, if the format has rows and no bytes to cut at.
 ROWS = 100_000
 REPLACED = "\ufffd".encode()
-# The address of something that is not on this machine, or written as if it were not.
+# An address that is not on this machine, or looks like one.
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -54,22 +54,22 @@ def read_table(
     ----------
     source : str, Path, bytes or binary stream
         A file (CSV, TSV or another delimited text, Parquet, Arrow or Feather, JSON lines, Excel,
-        each also packed by gzip, bzip2, xz, Zstandard or as the one file of a ZIP archive), "-"
-        for standard input, the bytes themselves, or the name of a built-in set.
+        each also compressed by gzip, bzip2, xz, Zstandard or as the only file of a ZIP archive),
+        "-" for standard input, the bytes themselves, or the name of a built-in table.
     delimiter : str or None, default=None
-        What stands between the fields of a text; found from its first records if None.
+        The character between the fields of a text; found from its first records if None.
     encoding : str or None, default=None
         The encoding of a text; found from its bytes if None.
     header : int or None, default=None
         The line of a text, or the row of a sheet, that has the names of columns, counted from 1;
         0 if none has. Found from the first rows if None.
     sheet : str, int or None, default=None
-        The sheet of a workbook, by its name or its place counted from 1; the first one that has a
+        The sheet of a workbook, by its name or its position counted from 1; the first one with a
         table if None.
     decimal : {".", ","} or None, default=None
         The decimal mark of all numbers in texts; found for each column if None.
     time_limit : float or None, default=None
-        Seconds within which a pipe or a device has to end; files have an end.
+        The time limit for a pipe or a device; files always end.
 
     Returns
     -------
@@ -79,8 +79,8 @@ def read_table(
     Raises
     ------
     TableError
-        When there is no such table, or it is empty, ragged or damaged, or more than the free memory
-        can hold; the message names the line.
+        If there is no such table, or it is empty, ragged or damaged, or too large for the free
+        memory; the message names the line.
 
     Notes
     -----
@@ -134,7 +134,7 @@ def _read(opened: Opened, options: ReadingOptions) -> Table:
 
 
 def _check_first(block: bytes, name: str) -> None:
-    """Refuse what is no text when its first bytes are there: a device may have no end."""
+    """Refuse anything but text as soon as its first bytes are there: a device may never end."""
     if not encoding_of(block, is_whole=False).startswith(("utf-16", "utf-32")):
         check_text(block, name)
 
@@ -153,10 +153,10 @@ def read_batches(
     Parameters
     ----------
     source : str, Path, bytes or binary stream
-        As for `read_table`. Texts, Parquet and Arrow files are never in memory as a whole.
+        As for `read_table`. Texts, Parquet and Arrow files are never entirely in memory.
     forms : mapping of str to Form
-        How texts are read, as in the table of training rows (`Table.forms`); a column that is not
-        in it stays text. What does not fit its form is missing.
+        How texts are read, as in the training table (`Table.forms`); other columns stay text. What
+        does not fit its form is missing.
     delimiter, encoding, header, sheet : default=None
         As for `read_table`.
 
@@ -201,7 +201,7 @@ def _batches(source: Source, options: ReadingOptions) -> Iterator[pl.DataFrame]:
 
 
 def _blocks(opened: Opened, options: ReadingOptions) -> Iterator[tuple[bytes, bool]]:
-    """Blocks of a text in UTF-8, of which the first is known to be one."""
+    """Blocks of a text in UTF-8; the first has been checked."""
     blocks = utf8_blocks(opened.stream, BLOCK, options.encoding)
     for k, (block, is_last) in enumerate(blocks):
         if k == 0:
@@ -224,7 +224,7 @@ def _json_batches(opened: Opened, options: ReadingOptions) -> Iterator[pl.DataFr
 
 
 def _is_builtin(source: Source) -> bool:
-    """Whether the source names a built-in table; a file of that name comes first."""
+    """Whether the source names a built-in table; a file of that name takes precedence."""
     if not isinstance(source, str) or source not in BUILTIN:
         return False
     return not Path(source).exists() or Path(source).is_dir()
@@ -239,7 +239,7 @@ def _check_exists(source: Source) -> None:
 
 
 def _like(name: str) -> str:
-    """What else the name may have meant: a file beside it, or a built-in set."""
+    """What else the name may have meant: a file next to it, or a built-in table."""
     folder = Path(name).parent
     beside = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     near = difflib.get_close_matches(Path(name).name, [*beside, *BUILTIN], n=1)
@@ -260,22 +260,22 @@ def _not_empty(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 def batches_like(
     source: Source, columns: Sequence[Column], options: ReadingOptions = AS_FOUND
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Read a table piece by piece, as another table was read.
+    """Read a table piece by piece, like another table.
 
     Parameters
     ----------
     source : str, Path, bytes or binary stream
         As for `read_table`.
     columns : sequence of Column
-        The columns of the other table. Texts of one that has no form, since it did not come as
-        texts, get the form of the first piece; texts of columns that are not here stay texts.
+        The columns of the other table. Texts of a column without a form, because it did not come as
+        texts, get the form of the first piece; texts of other columns stay texts.
     options : ReadingOptions
-        How the table is to be read; a decimal mark goes before those of the columns.
+        How to read the table; a decimal mark takes precedence over those of the columns.
 
     Yields
     ------
     tuple of two polars.DataFrame
-        Some rows as they stand in the source, and the same as values.
+        Some rows as in the source, and the same as values.
     """
     forms: dict[str, Form] | None = None
     told = options.given()
@@ -300,7 +300,7 @@ def joined_batches(
     source : str, Path, bytes or binary stream
         Where they come from.
     columns : sequence of Column
-        The columns of the table that they were read like.
+        The columns of the table whose reading was copied.
 
     Returns
     -------
@@ -313,7 +313,7 @@ def joined_batches(
 
 
 def as_values(frame: pl.DataFrame, forms: Mapping[str, Form]) -> pl.DataFrame:
-    """Texts as numbers, dates and truth values by their forms; what does not fit is missing."""
+    """Texts as numbers, dates and booleans by their forms; what does not fit is missing."""
     schema = frame.schema
     return frame.with_columns(
         read(frame[name], form) for name, form in forms.items() if schema.get(name) == pl.String

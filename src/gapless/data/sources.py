@@ -1,7 +1,7 @@
 """Bytes of a table: from a file, standard input or memory, unpacked, within limits; and options.
 
-What has no end, such as a device or a pipe that nobody closes, stops at a limit of memory, and of
-time if one is given; a small packed file may unpack to any size and stops at the first.
+Endless input, such as a device or a pipe that is never closed, stops at a limit of memory, and of
+time if one is given; a small compressed file may unpack to any size and stops at the first.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from .findings import TableError, counted, listed
 STANDARD_INPUT = "-"
 Source = str | Path | bytes | IO[bytes]
 
-# Files of an archive that are no tables: what a Mac adds to each.
+# Files of an archive that are not tables: what a Mac adds to each.
 BESIDE_TABLES = ("__MACOSX/", ".DS_Store")
-# Files that tell an archive which is a document, such as a workbook, from one of files.
+# Files that distinguish an archive that is a document, such as a workbook, from one of files.
 OF_DOCUMENTS = ("[Content_Types].xml", "mimetype")
-# Bytes of memory that reading takes for each byte of a table: fields become objects of their own.
+# Bytes of memory per byte of a table during reading: fields become separate objects.
 MEMORY_PER_BYTE = 8
-# Bytes that are read and become rows at a time: enough that a call costs nothing beside its work.
+# Bytes read and turned into rows at a time: enough to make the cost of a call negligible.
 BLOCK = 1 << 24
 # The first bytes of a text, which show its encoding and its delimiter, and whether it is one.
 SAMPLE_BYTES = 1 << 16
-# What Python's own readers buffer.
+# The buffer of Python's own readers.
 BUFFER = 1 << 20
-# Of Zstandard so few, since each may unpack to 32,000.
+# Smaller for Zstandard, since each byte may unpack to 32,000.
 PACKED_AT_ONCE = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open table: its bytes unpacked, how they begin, and what it is called."""
+    """An open table: its bytes unpacked, their beginning, and its name."""
 
     stream: IO[bytes]
     head: bytes
@@ -56,9 +56,9 @@ class Opened:
 
 @contextmanager
 def open_source(source: Source, time_limit: float | None = None) -> Iterator[Opened]:
-    """Open a table, unpack it if its first bytes say that it is packed, and close what was opened.
+    """Open a table, unpack it if its first bytes show that it is compressed, and close it.
 
-    A stream that was open before stays open. The limit, in seconds, is for what may have no end:
+    A stream that was already open stays open. The limit, in seconds, is for possibly endless input:
     pipes and devices.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
@@ -72,12 +72,12 @@ def open_source(source: Source, time_limit: float | None = None) -> Iterator[Ope
 
 
 def read_whole(stream: IO[bytes], name: str, check: Callable[[bytes], None] | None = None) -> bytes:
-    """All bytes of a table, of which a check may refuse the first block.
+    """All bytes of a table; a check may refuse the first block.
 
     Raises
     ------
     TableError
-        When they are more than the memory holds as a table.
+        If they are more than memory holds as a table.
     """
     most = free_memory() / MEMORY_PER_BYTE
     blocks: list[bytes] = []
@@ -106,7 +106,7 @@ def _raw(source: Source, deadline: float | None) -> tuple[IO[bytes], str]:
     if not isinstance(source, str | Path):
         return source, str(getattr(source, "name", "stream"))
     try:
-        # Opened as others are, a pipe waits for somebody who writes, without end.
+        # Opened normally, a pipe waits for a writer, without end.
         waits = deadline is None or not stat.S_ISFIFO(os.stat(source).st_mode)
         number = os.open(source, os.O_RDONLY if waits else os.O_RDONLY | os.O_NONBLOCK)
         stream = open(number, "rb")  # noqa: SIM115
@@ -118,14 +118,14 @@ def _raw(source: Source, deadline: float | None) -> tuple[IO[bytes], str]:
 
 
 def _in_time(stream: Any, deadline: float | None, name: str, closes: bool = True) -> IO[bytes]:
-    """The same bytes, until a deadline if they come from anything but a file."""
+    """The same bytes, until a deadline if they do not come from a file."""
     if deadline is None:
         return stream
     try:
         number = stream.fileno()
         has_end = stat.S_ISREG(os.fstat(number).st_mode)
     except (OSError, ValueError, AttributeError):
-        # Bytes that stand in for a stream.
+        # Bytes in place of a stream.
         return stream
     if has_end:
         return stream
@@ -134,7 +134,7 @@ def _in_time(stream: Any, deadline: float | None, name: str, closes: bool = True
 
 
 class _Timed(io.RawIOBase):
-    """Bytes of a pipe or a device; those that come too late are an error of the table."""
+    """Bytes of a pipe or a device; those that come too late are a table error."""
 
     def __init__(self, stream: Any, deadline: float, name: str, closes: bool):
         self.stream, self.number = stream, stream.fileno()
@@ -158,7 +158,7 @@ class _Timed(io.RawIOBase):
 
 
 def _peek(stream: Any, size: int = 16) -> bytes:
-    """The first bytes, which stay to be read."""
+    """The first bytes, without consuming them."""
     if hasattr(stream, "peek"):
         return stream.peek(size)[:size]
     head = stream.read(size)
@@ -167,7 +167,7 @@ def _peek(stream: Any, size: int = 16) -> bytes:
 
 
 class _Unpacking(io.RawIOBase):
-    """Bytes as another stream unpacks them; damage is an error of the table."""
+    """Bytes unpacked by another stream; damage is a table error."""
 
     def __init__(self, stream: Any, name: str):
         self.stream, self.name = stream, name
@@ -180,7 +180,7 @@ class _Unpacking(io.RawIOBase):
             data = self.stream.read(len(buffer))
         except (TableError, MemoryError):
             raise
-        # Each package has errors of its own for bytes that it cannot unpack.
+        # Each package has its own errors for bytes that it cannot unpack.
         except Exception as error:
             raise _damaged(self.name, error) from None
         buffer[: len(data)] = data
@@ -188,7 +188,8 @@ class _Unpacking(io.RawIOBase):
 
 
 def _damaged(name: str, error: Exception) -> TableError:
-    # A password is a RuntimeError, a rare way of packing a NotImplementedError, which is one too.
+    # A password is a RuntimeError, an unsupported compression a NotImplementedError, which is one
+    # too.
     what = "could" if isinstance(error, RuntimeError) else "is damaged and could"
     why = str(error).rstrip(".") or type(error).__name__
     return TableError(f"{name} {what} not be unpacked: {why}.")
@@ -202,7 +203,7 @@ def _unpacked(stream: Any, head: bytes, name: str) -> IO[bytes]:
 
 
 def _out_of_archive(stream: Any, name: str) -> IO[bytes]:
-    """The one file of a ZIP archive; a workbook, which is an archive too, stays as it is."""
+    """The only file of a ZIP archive; a workbook, which is an archive too, stays unchanged."""
     # The list of an archive's files is at its end.
     whole = stream if stream.seekable() else io.BytesIO(read_whole(stream, name))
     begin = whole.tell()
@@ -215,7 +216,7 @@ def _out_of_archive(stream: Any, name: str) -> IO[bytes]:
     except TableError:
         raise
     except Exception as error:
-        # Whoever reads workbooks says what is wrong with a damaged one.
+        # The reader of workbooks reports what is wrong with a damaged one.
         if isinstance(error, RuntimeError) or name.lower().endswith(".zip"):
             raise _damaged(name, error) from None
     whole.seek(begin)
@@ -233,9 +234,9 @@ def _only_table(files: list[str], name: str) -> str:
 
 
 class _Frames:
-    """Bytes of all frames of Zstandard, one after the other; a frame without its end is damaged.
+    """Bytes of all frames of Zstandard in turn; a frame without its end is damaged.
 
-    The package's own reader stops after the first one, and takes a file that was cut for whole.
+    The package's own reader stops after the first one, and accepts a truncated file.
     """
 
     def __init__(self, package: Any, stream: Any):
@@ -257,7 +258,7 @@ class _Frames:
 
 
 def _zstandard(stream: Any, name: str) -> Any:
-    """A reader of Zstandard, from Python itself (3.14) or from a package that has one."""
+    """A reader of Zstandard, from Python itself (3.14) or from a package."""
     readers = (
         ("compression.zstd", lambda module: module.ZstdFile(stream)),
         ("zstandard", lambda module: _Frames(module.ZstdDecompressor(), stream)),
@@ -273,7 +274,7 @@ def _zstandard(stream: Any, name: str) -> Any:
     )
 
 
-# How packed files begin, and who unpacks them.
+# The first bytes of compressed files, and their decompressors.
 PACKINGS: tuple[tuple[bytes, Callable[[Any, str], Any]], ...] = (
     (b"\x1f\x8b", lambda stream, _: gzip.GzipFile(fileobj=stream)),
     (b"BZh", lambda stream, _: bz2.BZ2File(stream)),
@@ -289,26 +290,26 @@ DECIMALS = (".", ",")
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How a table is to be read; None for all that is found from its bytes.
+    """How to read a table; None for what is found from its bytes.
 
     Attributes
     ----------
     delimiter : str or None
-        What stands between the fields of a text: one character.
+        The character between the fields of a text.
     encoding : str or None
         The encoding of a text.
     header : int or None
         The line of a text, or the row of a sheet, that has the names of columns, counted from 1;
         0 if none has.
     sheet : str, int or None
-        The sheet of a workbook: its name, or its place counted from 1.
+        The sheet of a workbook: its name, or its position counted from 1.
     decimal : {".", ","} or None
         The decimal mark of all numbers.
 
     Raises
     ------
     TableError
-        When a table cannot be read so.
+        If a table cannot be read this way.
     """
 
     delimiter: str | None = None
@@ -346,7 +347,7 @@ class ReadingOptions:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def over(self, others: ReadingOptions) -> ReadingOptions:
-        """These, and for what they leave open others."""
+        """These, completed by others."""
         return replace(others, **self.given())
 
 

@@ -27,20 +27,19 @@ class Table:
     Attributes
     ----------
     frame : polars.DataFrame
-        Its columns as Int64, Float64, Boolean, Date, Datetime or String; None where a value is
-        missing.
+        Its columns as Int64, Float64, Boolean, Date, Datetime or String; None for missing values.
     notes : tuple of str
         What was decided in reading it, one sentence each.
     source : str
-        Where it comes from: a path, "standard input", or the name of a built-in set.
+        Where it comes from: a path, "standard input", or the name of a built-in table.
     format : str
         csv, parquet, arrow, json, excel, built-in or frame.
     delimiter, encoding : str or None
-        For texts, what stands between fields and how letters are written.
+        For texts, the character between fields and the encoding.
     forms : mapping of str to Form
-        For columns that came as texts, how these were read; new rows are read the same way.
+        For columns that came as texts, how they were read; new rows are read the same way.
     options : ReadingOptions
-        What the reader was told about it.
+        How it was read.
     """
 
     frame: pl.DataFrame
@@ -83,7 +82,7 @@ def typed(frame: pl.DataFrame, notes: tuple[str, ...] = (), **attributes: Any) -
 
 
 def _with_groups(frame: pl.DataFrame, known: Mapping[str, Recognised]) -> dict[str, Recognised]:
-    """Columns of numbers read again where a decimal comma elsewhere gives points a meaning."""
+    """Columns of numbers reread if a decimal comma elsewhere gives points a meaning."""
     again = {
         name: regrouped(frame[name])
         for name, column in known.items()
@@ -100,7 +99,7 @@ def table_of(frame: Any) -> Table:
 
 
 def frame_of(data: Any) -> pl.DataFrame:
-    """Polars' frame of what may be one of polars, pandas or Arrow, or a mapping."""
+    """The polars frame of data from polars, pandas or Arrow, or a mapping."""
     if isinstance(data, pl.DataFrame):
         return data
     if isinstance(data, pl.LazyFrame):
@@ -117,7 +116,7 @@ def frame_of(data: Any) -> pl.DataFrame:
 
 
 def _series_of_pandas(name: str, column: Any) -> pl.Series:
-    """A column of pandas; what polars cannot take as it is becomes Python's values."""
+    """A pandas column; values that polars cannot take become Python objects."""
     if column.dtype.kind in "iufbM" and hasattr(column.dtype, "itemsize"):
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     values = [None if missing else value for value, missing in zip(column, column.isna())]
@@ -128,7 +127,7 @@ def _series_of_pandas(name: str, column: Any) -> pl.Series:
 
 
 def usual_types(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Columns in the few types of a table, nested ones spread out; notes about what changed."""
+    """Columns in the few types of a table, nested ones flattened; notes about what changed."""
     frame, notes = _spread(frame)
     columns = []
     for series in frame.iter_columns():
@@ -148,7 +147,7 @@ def _usual(series: pl.Series) -> pl.Series:
         return wide if wide.null_count() == series.null_count() else series.cast(pl.Float64)
     if kind.is_numeric():
         floats = series.cast(pl.Float64)
-        # NumPy sees at once that all is well; wide tables have thousands of columns.
+        # NumPy quickly confirms that all is well; wide tables have thousands of columns.
         if np.isfinite(floats.to_numpy()).all():
             return floats
         return floats.set(~floats.is_finite().fill_null(True), None)

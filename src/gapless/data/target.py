@@ -15,7 +15,7 @@ from .tables import Table
 
 Task = Literal["classification", "regression"]
 
-# Whole numbers of at most so many values are classes, if each has rows enough.
+# Integers with at most this many values are classes, if each has enough rows.
 MOST_CLASSES = 20
 ROWS_PER_CLASS = 10
 
@@ -29,13 +29,13 @@ class Target:
     name : str
         Its column.
     task : {"classification", "regression"}
-        What predicting it is.
+        The task of predicting it.
     reason : str
         Why, in words.
     values : ndarray of shape (m,)
         Its values where it is not missing: floats, or labels (strings or integers).
     rows : ndarray of int64, shape (m,)
-        The rows of the table where it is not missing, without one of totals.
+        The rows of the table where it is not missing, without a totals row.
     """
 
     name: str
@@ -57,11 +57,11 @@ def read_target(
     name : str
         The column of the target.
     task : {"auto", "classification", "regression"}, default="auto"
-        What predicting it is. "auto": texts and booleans are classes, and so are whole numbers of
+        The task of predicting it. "auto": texts and booleans are classes, and so are integers with
         few values; all other numbers are a quantity.
     to_learn : bool, default=True
-        Whether a model is to learn it, so that it must have several values, and classes must
-        repeat. False for rows that are only scored.
+        Whether a model will learn it: then it must have several values, and classes must repeat.
+        False for rows that are only scored.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def read_target(
     Raises
     ------
     TableError
-        When nothing can be learned: the target is constant, missing, a date, or a text that is
-        different in nearly every row.
+        If nothing can be learned: the target is constant, missing, a date, or a text that differs
+        in nearly every row.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _check_repetition(present: pl.Series, name: str) -> None:
 
 
 def _labels(present: pl.Series) -> np.ndarray:
-    """Labels as strings, or as integers where they are whole numbers."""
+    """Labels as strings, or as integers if they are."""
     if present.dtype == pl.Int64:
         return present.to_numpy()
     return present.cast(pl.String).to_numpy().astype(str)

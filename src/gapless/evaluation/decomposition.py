@@ -39,7 +39,7 @@ class BiasVariance:
         The error that the best possible predictions would have; 0 if `truth` was not given, and
         then a part of the bias.
     has_truth : bool
-        Whether noise is told from bias.
+        Whether noise is separated from bias.
     adds, subtracts : float
         The two parts of the variance of classes, variance = adds − subtracts; `subtracts` is 0 for
         numbers.
@@ -116,8 +116,8 @@ def bias_variance(
     X_test, y_test : array-like, default=None
         Rows to predict. If None, each row is predicted by the models that did not draw it.
     truth : array-like, default=None
-        The best possible prediction of each row that is predicted, where it is known, as for
-        simulated data; with it, noise is told from bias.
+        The best possible prediction of each predicted row, if known, as for simulated data; it
+        separates noise from bias.
     refits : int, default=50
         How many models are fitted.
     time_limit : float, default=None

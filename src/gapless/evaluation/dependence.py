@@ -305,7 +305,7 @@ def _values_of(column: Array, rows: Array, most: int) -> tuple[Array, tuple[Any,
     present = column[rows] if is_ordered else np.array([str(value) for value in column[rows]])
     distinct, first, counts = np.unique(present, return_index=True, return_counts=True)
     if is_ordered:
-        # Between the hundredths at either end, where rows are; the ends stand for the rest.
+        # Between the hundredths at either end, where rows are; the ends represent the rest.
         chosen = np.arange(len(distinct))
         if len(distinct) > most:
             chosen = _spread(counts, most)

@@ -30,7 +30,7 @@ class GradientCheck:
     claimed, measured : float
         The derivative as the function claims it, and by differences.
     tol : float
-        The largest error that is taken for rounding.
+        The largest error that counts as rounding.
     """
 
     error: float
@@ -81,7 +81,7 @@ def gradient_check(
     y : array, optional
         The targets of a loss, by default some that suit its task.
     tol : float, default=1e-6
-        The relative error that is still taken for rounding.
+        The largest relative error that counts as rounding.
 
     Returns
     -------

@@ -281,8 +281,8 @@ def by_chance(model: Any, rows: Rows, splits: list[Split], scoring: Any) -> Held
 def is_clearly_behind(one: HeldOut, best: HeldOut, chance: HeldOut, rows: Rows) -> bool:
     """Whether another model does clearly better on the same unseen rows.
 
-    The rule is that of verdicts, see `unseen.paired`: row by row, so that a few rows with
-    huge errors hide nothing, more than chance explains, and enough to matter beside what is lost by
+    The rule is that of verdicts, see `unseen.paired`: row by row, so that a few rows with huge
+    errors hide nothing, more than chance explains, and enough to matter compared with the loss of
     `chance`. Scores that are not a mean over rows are compared by the error of their difference.
     """
     if one is best or not np.isfinite(one.unseen):
@@ -304,7 +304,7 @@ def is_clearly_behind(one: HeldOut, best: HeldOut, chance: HeldOut, rows: Rows) 
 
 
 def _of_rows(held: HeldOut) -> Array | None:
-    """The scores of rows; None where a scorer asks for what the model does not answer."""
+    """The scores of rows; None if a scorer needs a method that the model lacks."""
     try:
         return None if held.of_rows is None else np.asarray(held.of_rows, dtype=float)
     except (AttributeError, ValueError):
@@ -312,7 +312,7 @@ def _of_rows(held: HeldOut) -> Array | None:
 
 
 def score(answers: StandIn, rows: Rows, some: Array, scoring: Any) -> float:
-    """Of some of the rows; NaN where it is not defined, as an area for one class alone."""
+    """Of some of the rows; NaN if it is undefined, such as an area for one class alone."""
     counts = np.zeros(len(rows))
     counts[some] = rows.counts[some]
     try:

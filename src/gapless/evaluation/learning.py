@@ -295,7 +295,7 @@ def _chance(model: Any, rows: Rows, folds: list[Split], scoring: Any) -> float:
     """The score of a baseline that ignores the features."""
     try:
         return by_chance(model, rows, folds, scoring).unseen
-    except ValueError:  # a scorer that asks for what it does not answer
+    except ValueError:  # a scorer that needs a method it lacks
         return float("nan")
 
 

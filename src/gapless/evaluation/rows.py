@@ -133,7 +133,7 @@ class Rows:
         return self.y if is_classifier(model) and self.y.ndim == 1 else None
 
     def classes(self, model: Any) -> Array | None:
-        """All classes of the rows that count, where there are classes."""
+        """All classes of the rows with weight, if there are classes."""
         strata = self.strata(model)
         return None if strata is None else np.unique(strata[self.is_counted])
 

@@ -63,7 +63,7 @@ class ValidationCurve:
         Which value has the highest unseen score.
     chosen : int
         The simplest value whose unseen score is within one standard error of the best; the best
-        itself where it is not known which values are simpler.
+        itself if it is not known which values are simpler.
     expected : float
         What the best one can be expected to score, corrected for having been chosen; NaN for scores
         that are not a mean over rows.

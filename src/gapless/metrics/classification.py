@@ -175,7 +175,7 @@ def f1(
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """Which rows a metric looks at for one class, and how it follows from the share of hits.
+    """Which rows a metric uses for one class, and how it follows from the share of hits.
 
     `among` takes what a row is and what it was predicted to be; `below` counts a row in the
     denominator of the metric, where hits count `per_hit` above.
@@ -259,7 +259,7 @@ def _recovered(mean: float, parts: list[Score]) -> tuple[float, float]:
 
 
 def _of_class(kind: Kind, data: Decisions, k: int, level: float, method: str) -> Score:
-    """The metric of one class: exact, given how many rows are looked at."""
+    """The metric of one class: exact, given the number of rows."""
     is_k, said_k = data.true == k, data.predicted == k
     rows = data.rows.only(np.flatnonzero(kind.among(is_k, said_k)))
     hits = data.rows.sum(is_k & said_k)
@@ -309,7 +309,7 @@ def mean_cost(
     costs : array-like of shape (n, K, K) or (n, K), default=None
         The same for each row, in place of `cost_matrix`.
     abstain_cost : float, default=None
-        The cost of leaving a row to somebody else.
+        The cost of leaving a row undecided.
     abstain_label : label, default=None
         How that is written in `y_pred`; None is −1, or "abstain" where classes are text.
     labels : array-like of shape (K,), default=None

@@ -97,7 +97,7 @@ def compare(
         What is compared: accuracy, error_rate, precision, recall, f1, log_loss, brier, roc_auc,
         average_precision, mse, rmse, mae or r2.
     **options : dict
-        What the metric takes beside: `pos_label`, `average` or `labels`.
+        Further options of the metric: `pos_label`, `average` or `labels`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Confusion matrix: which class was taken for which, with the share of each."""
+"""Confusion matrix: which class was mistaken for which, with the share of each."""
 
 from __future__ import annotations
 

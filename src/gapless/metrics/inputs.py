@@ -1,6 +1,6 @@
-"""The door of every metric: labels, scores, probabilities and numbers become arrays, or an error.
+"""The input of every metric: labels, scores, probabilities and numbers become arrays, or an error.
 
-Rows without weight are dropped here, so that nobody behind has to think of them.
+Rows without weight are dropped here, so that the rest can ignore them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def read_scores(y_score: Any) -> Array:
 
 
 def positive_class(classes: Array, pos_label: Any) -> Any:
-    """The class that counts as positive: the one asked for, or the larger of two."""
+    """The class that counts as positive: the one requested, or the larger of two."""
     if pos_label is not None:
         if len(classes) and pos_label not in classes.tolist():
             raise ValueError(

@@ -174,7 +174,7 @@ def squared_distance(data: Forecasts) -> Ratio:
 
 
 def _distributions(p: Any, q: Any = None) -> tuple[Array, Array]:
-    """Distributions as rows (n, K); a single q stands for all rows of p."""
+    """Distributions as rows (n, K); a single q is used for all rows of p."""
     rows = []
     for name, values in (("p", p), ("q", p if q is None else q)):
         array = np.asarray(values, dtype=float)
@@ -282,7 +282,7 @@ def reliability_curve(
     ----------
     y_proba : array-like of shape (n,) or (n, K)
         Probabilities of the positive class, or of all classes in sorted order. With more than two
-        classes, only the probability of the most probable one is looked at.
+        classes, only the probability of the most probable one counts.
     n_bins : int, default=10
         How many bins; empty ones are left out.
     strategy : {"uniform", "quantile"}, default="uniform"
@@ -336,7 +336,7 @@ def reliability_curve(
 
 
 def _claims(data: Forecasts) -> tuple[Array, Array, str]:
-    """The probability that is looked at in each row, whether it came true, and of which class."""
+    """The probability considered in each row, whether it came true, and of which class."""
     if len(data.classes) == 2:
         return data.probabilities[:, 1], (data.true == 1).astype(float), f"{data.classes[1]}"
     chosen = np.argmax(data.probabilities, axis=1)

@@ -128,7 +128,7 @@ def unexplained(data: Numbers) -> Ratio | Smooth:
 
 
 def _ratio(errors: Array, spreads: Array, data: Numbers) -> Ratio:
-    """Errors over spread; 1 where there is no spread to explain and some error."""
+    """Errors over spread; 1 without a spread to explain but with some error."""
     if data.rows.sum(spreads) > 0:
         return Ratio(errors, spreads, data.rows)
     return Ratio.mean(np.full(len(errors), float(np.any(errors > 0))), data.rows)

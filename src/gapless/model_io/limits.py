@@ -105,7 +105,7 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 @cache
 def parameter_names(cls: Any) -> frozenset[str]:
-    """The parameter names of a class, which scikit-learn works out anew each time."""
+    """The parameter names of a class, which scikit-learn recomputes each time."""
     return frozenset(cls._get_param_names())
 
 

@@ -1,7 +1,7 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
-fit proceeds; columns: what they are worth; decision, tree: what a model looks like. style is their
+fit proceeds; columns: their importance; decision, tree: what a model looks like. style is their
 common look, and svg makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a

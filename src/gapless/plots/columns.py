@@ -1,4 +1,4 @@
-"""What columns are worth to a model, and how its predictions depend on them."""
+"""The importance of columns to a model, and how its predictions depend on them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _bars(
     """A row for each name, from top to bottom, with a bar from 0 to its value."""
     axes = axes_for(axes, height=0.8 + 0.28 * len(names))
     place = np.arange(len(names))
-    # What is measured with an error and below 0 is noise, and not another kind of value.
+    # A measurement with an error and below 0 is noise, not another kind of value.
     colors = [ACCENT if errors is not None or value > 0 else FAINT for value in values]
     axes.barh(place, values, color=colors, height=0.55)
     if errors is not None:
@@ -113,11 +113,11 @@ def partial_dependence(
     Parameters
     ----------
     values : sequence of m values
-        Numbers stand where they belong, other values one after the other.
+        Numbers are placed by value, other values in order.
     means : array of shape (m, K)
         The mean predictions, a line for each k.
     names : sequence of K str, default=()
-        What the lines are called; none is named if empty.
+        Names of the lines; none if empty.
     column, answer : str
         Names of the two axes.
     axes : matplotlib Axes, default=None
@@ -126,7 +126,7 @@ def partial_dependence(
     Returns
     -------
     axes : matplotlib Axes
-        With K lines, or K rows of dots where values are no numbers.
+        With K lines, or K rows of dots if values are not numbers.
     """
     axes = axes_for(axes)
     joins = are_numbers(values)
@@ -160,13 +160,13 @@ def pair_dependence(
     Parameters
     ----------
     values : two sequences of m and k values
-        Numbers stand where they belong, other values one after the other.
+        Numbers are placed by value, other values in order.
     means : array of shape (m, k)
         The mean predictions.
     columns : two str
         Names of the axes.
     answer : str
-        What the colours mean.
+        The meaning of the colours.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 

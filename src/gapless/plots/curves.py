@@ -73,7 +73,7 @@ def learning(
     if beyond is not None:
         more, law, spread = (np.asarray(of, dtype=float) for of in beyond)
         axes.plot(more, law, color=ACCENT, linewidth=1.8, linestyle=DASHED, label="expected")
-        # The spread far out must not press the scores together.
+        # The spread far out must not squeeze the scores.
         low, high = axes.get_ylim()
         below, above = np.clip([law - spread, law + spread], low, high)
         axes.fill_between(more, below, above, color=ACCENT, alpha=0.07, linewidth=0)
@@ -84,7 +84,7 @@ def learning(
     return finished(axes, "rows to learn from", metric)
 
 
-# Values whose largest is so many times the smallest stand on a logarithmic axis.
+# Values whose largest is this many times the smallest get a logarithmic axis.
 WIDE = 20
 
 
@@ -107,20 +107,20 @@ def validation(
     Parameters
     ----------
     values : sequence of m values
-        Numbers stand where they belong, other values one after the other.
+        Numbers are placed by value, other values in order.
     train, unseen : sequence of m floats
         Both scores.
     standard_errors : sequence of m floats
         Half the width of the band around `unseen`.
     best, chosen : int, default=None
-        The value with the best score, a ring, and the one that was chosen, an outlined dot; a line
-        is one standard error worse than the best, where that error is known.
+        The value with the best score, a ring, and the chosen one, an outlined dot; a line is one
+        standard error worse than the best, if that error is known.
     parameter, metric : str
         Names of the two axes.
     higher_is_better : bool, default=True
         Whether the best score is the highest; False for losses.
     is_log : bool or None, default=None
-        Whether numbers stand on a logarithmic axis; None for a wide range of positive ones.
+        Whether the axis of numbers is logarithmic; None decides by their range.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -156,14 +156,14 @@ def validation(
 
 
 def _dotted(points: int) -> dict[str, Any]:
-    """Dots on a line, where there are few enough to be told apart."""
+    """Dots on a line, if there are few enough to distinguish."""
     return {"marker": "o" if points <= MOST_DOTS else ""}
 
 
-# Cells of a heat map along each axis, and how far it goes beyond the outermost models, as a part of
-# the distance between them.
+# Cells of a heat map along each axis, and how far it extends beyond the outermost models, as a part
+# of the distance between them.
 CELLS, BEYOND = 200, 0.06
-# Scores below this quantile have the darkest colour: a hopeless model would hide all differences.
+# Scores below this quantile get the darkest colour: a hopeless model would hide all differences.
 LOWEST = 0.25
 
 
@@ -182,7 +182,7 @@ def search(
     tried : mapping of str to sequence of m floats > 0
         The values of one or two parameters, by name, for logarithmic axes.
     unseen : sequence of m floats
-        Score of each model; of those with the same values the last one counts.
+        Score of each model; among equal values the last one counts.
     metric : str, default="score"
         What the score is.
     chosen : int, default=None
@@ -260,7 +260,7 @@ def descent(
     features : sequence of m ints
         Numbers of features.
     train, test : sequence of m floats
-        Mean squared errors; those of training rows that are 0 but for rounding are left out.
+        Mean squared errors; training errors that are 0 except for rounding are left out.
     rows : int
         The number of training rows, drawn as a line.
     axes : matplotlib Axes, default=None

@@ -20,8 +20,8 @@ from .style import (
     with_logarithms,
 )
 
-MOST_NAMED = 10  # lines that a legend can tell apart
-MOST_CURVES = 5  # distributions that can be told apart
+MOST_NAMED = 10  # lines that a legend can distinguish
+MOST_CURVES = 5  # distributions that can be distinguished
 
 
 def convergence(
@@ -36,8 +36,8 @@ def convergence(
     ----------
     excess : mapping of str to (seconds, excess)
         For each solver the seconds since its start and, at each step, what the objective may be
-        lowered by at most: a gap, or the objective minus a lower bound. nan where it is not known.
-        The smallest value so far is drawn, since that is the point a solver returns.
+        lowered by at most: a gap, or the objective minus a lower bound. nan if it is not known. The
+        smallest value so far is drawn, since that is the point a solver returns.
     tol : float, default=None
         Where the solvers stop, in the same units; drawn as a dashed line. Below a hundredth of it
         the picture ends.
@@ -178,14 +178,14 @@ def rounds(
     *,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw the loss of training rows, and of rows that were held out, by rounds.
+    """Draw the loss of training rows and of held-out rows by rounds.
 
     Parameters
     ----------
     training : sequence of r + 1 floats
         The mean loss of the training rows, before the first round and after each.
     validation : sequence of r + 1 floats, default=None
-        The same of rows that were held out; their best round is marked.
+        The same for held-out rows; their best round is marked.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -272,7 +272,7 @@ def margins(
     *,
     axes: Sequence[Axes] | None = None,
 ) -> tuple[Axes, Axes]:
-    """Draw loss and error by round, and beside them the distribution of the margins.
+    """Draw loss and error by round, and next to them the distribution of the margins.
 
     Parameters
     ----------

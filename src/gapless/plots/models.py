@@ -111,10 +111,10 @@ def bias_variance(
     Parameters
     ----------
     parts : mapping of str to mapping
-        For each model its "bias", "variance" and "noise"; where no model has noise, it is said to
-        be a part of the bias.
+        For each model its "bias", "variance" and "noise"; if no model has noise, the label says it
+        is part of the bias.
     loss : str, default="error"
-        What the error is.
+        The name of the error.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from .._ground.percent import percent
 from .style import ACCENT, GUIDE, STYLES, axes_for, finished
 
-# Up to so many classes each cell has its interval, and up to so many its count.
+# With at most this many classes each cell has its interval, or its count.
 DETAILED, COUNTED = 5, 20
 WIDTH = 56  # characters of a line of a title
 
@@ -30,11 +30,11 @@ def confusion(
     Parameters
     ----------
     counts, shares : array of shape (K, K)
-        How many rows of class i were predicted to be of class j, and which part of the class.
+        The number of rows of class i predicted as class j, and the part of the class.
     names : sequence of K str
         The classes.
     low, high : array of shape (K, K), default=None
-        Ends of the intervals of the shares; written into the cells of up to five classes.
+        Ends of the intervals of the shares; shown for up to five classes.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -80,9 +80,9 @@ def roc(
     band : pair of arrays of shape (m,), default=None
         Low and high ends of `tpr`.
     label : str, default=""
-        What stands above, such as the area.
+        The title, such as the area.
     of : str, default=""
-        The class that is looked for; names both axes in words.
+        The positive class; names both axes in words.
     style : int, default=0
         From 1 to 4 for further curves on the same axes, drawn in other styles.
     axes : matplotlib Axes, default=None
@@ -91,7 +91,7 @@ def roc(
     Returns
     -------
     axes : matplotlib Axes
-        With the curve, its band, and the diagonal of scores that say nothing.
+        With the curve, its band, and the diagonal of uninformative scores.
     """
     axes = _of_shares(axes)
     if band is not None:
@@ -125,11 +125,11 @@ def precision_recall(
     band : pair of arrays of shape (m,), default=None
         Low and high ends of `precision`.
     prevalence : float, default=None
-        The precision of scores that say nothing, drawn as a line.
+        The precision of uninformative scores, drawn as a line.
     label : str, default=""
-        What stands above, such as the area.
+        The title, such as the area.
     of : str, default=""
-        The class that is looked for; stands in the name of the axis of recall.
+        The positive class; appears in the name of the recall axis.
     style : int, default=0
         From 1 to 4 for further curves on the same axes, drawn in other styles.
     axes : matplotlib Axes, default=None
@@ -180,13 +180,13 @@ def reliability(
     said, happened : array of shape (m,)
         Mean probability and share of each bin.
     low, high : array of shape (m,)
-        Ends of the interval of what happened.
+        Ends of the interval of the observed share.
     sizes : array of shape (m,)
-        How many rows are in each bin: the area of its dot.
+        The number of rows in each bin: the area of its dot.
     of : str, default=""
         Whose probabilities these are.
     label : str, default=""
-        What stands above, such as the calibration error.
+        The title, such as the calibration error.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -253,7 +253,7 @@ def residuals(
     target: str = "target",
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw what is left to explain, true minus predicted, by what was predicted.
+    """Draw the residuals, true minus predicted, by the predicted value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The look that all pictures share: colours, styles of lines, axes and the numbers along them."""
+"""The look that all pictures share: colours, line styles, axes and the numbers along them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-# Unseen rows, or what a picture is about; training rows, or what it is compared with; thin lines
-# behind the data. `svg` knows these colours and hands them over to the page.
+# Unseen rows, or the subject of a picture; training rows, or what it is compared with; thin lines
+# behind the data. `svg` knows these colours and leaves them to the page.
 ACCENT, FAINT, RULE = "#1f5fa8", "#9aa1ab", "#e2e4e7"
 INK, SOFT, PAPER = "#1d2126", "#5d6570", "#ffffff"
-# Several lines on the same axes, told apart without colours too.
+# Several lines on the same axes, distinguishable without colours too.
 DASHED, DOTTED = (0, (3.0, 1.8)), (0, (0.9, 1.8))
 STYLES: tuple[dict[str, Any], ...] = (
     {"color": ACCENT, "linestyle": "-"},
@@ -27,8 +27,8 @@ STYLES: tuple[dict[str, Any], ...] = (
 )
 # What data is compared with: chance, agreement, a tolerance.
 GUIDE: dict[str, Any] = {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4.0, 3.0))}
-WIDE = 20  # values whose largest is this many times the smallest stand on a logarithmic axis
-FEW_MARKS = 3  # a logarithmic axis with fewer powers of ten has marks between them too
+WIDE = 20  # values whose largest is this many times the smallest get a logarithmic axis
+FEW_MARKS = 3  # a logarithmic axis with fewer powers of ten also has marks between them
 MOST_MARKS = 6
 
 
@@ -97,7 +97,7 @@ def with_logarithms(axes: Axes, which: Literal["x", "y"], values: Sequence[float
 
 
 def _powers(low: float, high: float) -> list[float]:
-    """Powers of ten in a range; with a few numbers between them where there are too few."""
+    """Powers of ten in a range; with a few numbers in between if there are too few."""
     powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
     inside: list[float] = []
     for digits in ((1,), (1, 3), (1, 2, 5)):
@@ -109,18 +109,18 @@ def _powers(low: float, high: float) -> list[float]:
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
-    """Whether values have a place of their own on an axis."""
+    """Whether values are numbers with a position on an axis."""
     return all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
 
 
 def places(axes: Axes, values: Sequence[Any], *, is_log: bool | None = None) -> np.ndarray:
-    """Where each value stands on the horizontal axis: numbers as such, others one by one.
+    """The position of each value on the horizontal axis: numbers by value, others in order.
 
-    None for `is_log` looks at the numbers: a wide range of positive ones has logarithms.
+    None for `is_log` decides by the numbers: a wide range of positive ones gets logarithms.
     """
     if not are_numbers(values):
         axes.set_xticks(range(len(values)), [str(value) for value in values])
-        # Half a place at either end, where names are centred.
+        # Half a step at either end, where names are centred.
         axes.set_xlim(-0.5, max(len(values), 1) - 0.5)
         return np.arange(len(values), dtype=float)
     at = np.array([float(value) for value in values])
@@ -129,6 +129,6 @@ def places(axes: Axes, values: Sequence[Any], *, is_log: bool | None = None) -> 
     if is_log:
         with_logarithms(axes, "x", at.tolist())
         known = at[at > 0]
-        # What has no logarithm stands where the axis begins.
+        # Values without a logarithm go to the beginning of the axis.
         return np.maximum(at, known.min(initial=np.inf) if len(known) else 1.0)
     return at

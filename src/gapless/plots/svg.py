@@ -1,9 +1,8 @@
-"""Pictures for a page: matplotlib's SVG, made small, in the colours and letters of the page.
+"""Pictures for a page: matplotlib's SVG, made small, in the colours and fonts of the page.
 
 Colours of `style` become variables of the page (`--accent`, `--faint`, …), so that a picture
-follows its light and dark mode; letters are the page's own. What is left of matplotlib's file are
-paths, circles and texts: no ids that could clash, no links, no metadata, and the same bytes each
-time.
+follows its light and dark mode; fonts are the page's own. Only paths, circles and texts remain of
+matplotlib's file: no ids that could clash, no links, no metadata, and the same bytes each time.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from .style import ACCENT, FAINT, INK, PAPER, RULE, SOFT
 
 # As wide as a phone, so that words are as large there as on paper; sizes are in CSS pixels.
 WIDTH, HEIGHT = 360.0, 230.0
-# Room for the labels of the axes, for a row of a name, and for a letter.
+# Room for the labels of the axes, for a row of a name, and for a character.
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 12.0, 38.0
 ROW, LETTER, LETTERS = 19.0, 6.6, 11.0
 POINTS = 72.0  # matplotlib's SVG has this many units in an inch
-MOST_LETTERS = 1000  # of a full name, shown when a mouse rests on a short one
+MOST_LETTERS = 1000  # of a full name, shown when the mouse rests on a short one
 VARIABLES = {
     **{ACCENT: "accent", FAINT: "faint", RULE: "rule", INK: "ink", SOFT: "soft", PAPER: "paper"}
 }
-# matplotlib's settings are global, so that they are changed for one picture, in one place.
+# matplotlib's settings are global, so they are changed for one picture, in one place.
 SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "gapless",
@@ -59,7 +58,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 # matplotlib's circle: eight arcs that begin below the centre.
 CIRCLE = re.compile(r"M 0 (\d+\.?\d*)\s+(?:C [^C]*){8}z\s*")
-# What matplotlib writes into every style, and browsers do anyway or the page decides.
+# What matplotlib writes into every style, but browsers do anyway or the page decides.
 USUAL = {"stroke-linecap": "square", "stroke-linejoin": "miter", "font-size": "", "font-family": ""}
 
 
@@ -70,18 +69,18 @@ def inline_svg(
     rows: int | None = None,
     full_names: Mapping[str, str] | None = None,
 ) -> str:
-    """Draw a picture as SVG that stands in a page of HTML.
+    """Draw a picture as inline SVG for a page of HTML.
 
     Parameters
     ----------
     draw : callable
-        Draws on the axes that it is given, by a function of `gapless.plots`.
+        Draws on given axes, by a function of `gapless.plots`.
     title : str
-        What the picture shows, for those who do not see it.
+        The alternative text of the picture.
     rows : int, default=None
-        How many rows of names it has, from which its height follows.
+        The number of rows of names, which determines its height.
     full_names : mapping of str to str, default=None
-        Names that were shortened, with what is shown when a mouse rests on them.
+        Shortened names, with their tooltips.
 
     Returns
     -------
@@ -96,7 +95,7 @@ def inline_svg(
     height = HEIGHT if rows is None else TOP + ROW * max(rows, 1) + BOTTOM
     text = StringIO()
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
-        # Letters that matplotlib's font lacks are drawn by the browser.
+        # Characters that matplotlib's font lacks are drawn by the browser.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Figure(figsize=(WIDTH / POINTS, height / POINTS), facecolor="none")
         canvas = FigureCanvasSVG(figure)
@@ -112,7 +111,7 @@ def inline_svg(
 
 
 def _fit(figure: Figure, axes: Axes, height: float, has_names: bool) -> None:
-    """Leave as much room around the axes as the page's letters may need."""
+    """Leave as much room around the axes as the page's fonts may need."""
     axes.set(facecolor="none", aspect="auto")
     legend = axes.get_legend()
     if legend is not None:
@@ -127,7 +126,7 @@ def _fit(figure: Figure, axes: Axes, height: float, has_names: bool) -> None:
         top=1.0 - TOP / height,
         bottom=BOTTOM / height,
     )
-    # The name of the vertical axis stands at the edge, whatever the numbers need.
+    # The name of the vertical axis is at the edge, whatever the numbers need.
     axes.yaxis.set_label_coords(11.0 / WIDTH, 0.5, transform=figure.transFigure)
     axes.yaxis.label.set_y((BOTTOM + (height - TOP - BOTTOM) / 2.0) / height)
 
@@ -151,7 +150,7 @@ def _elements(root: ElementTree.Element, full_names: Mapping[str, str]) -> Itera
 
 
 def _drawn(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
-    """All that is drawn, without groups, definitions and metadata."""
+    """Everything drawn, without groups, definitions and metadata."""
     for child in element:
         if child.tag == f"{SVG}g":
             yield from _drawn(child)
@@ -190,7 +189,7 @@ def _style(one: ElementTree.Element) -> dict[str, str]:
 
 
 def _in_css(style: Mapping[str, str]) -> str:
-    """A style with the page's colours, without what is usual."""
+    """A style with the page's colours, without the defaults."""
     kept = []
     for name, value in style.items():
         if USUAL.get(name) in (value, ""):
@@ -209,7 +208,7 @@ def _path(shape: str, x: float = 0.0, y: float = 0.0) -> str:
             parts.append(_short(float(word) + (x if is_x else y)))
             is_x = not is_x
         elif word != command or word == "M":
-            # Said once for all that follow; each M begins a line of its own.
+            # Written once for all that follow; each M begins a line of its own.
             command = word
             parts.append(word)
     return re.sub(r" ?([A-Za-z]) ?", r"\1", " ".join(parts))
@@ -227,5 +226,5 @@ def _words(one: ElementTree.Element, full_names: Mapping[str, str]) -> str:
 
 
 def _short(value: float) -> str:
-    """A place in a picture to a tenth of a pixel."""
+    """A position in a picture to a tenth of a pixel."""
     return f"{round(value, 1) + 0.0:g}"

@@ -13,7 +13,7 @@ from .style import axes_for
 
 # Inches of a column of boxes and of a row, and characters in a line of a box.
 COLUMN, ROW, LINE = 2.6, 0.7, 31
-# How much of the colour of its class a box has at most; the rest is white.
+# The largest share of its class colour in a box; the rest is white.
 STRONGEST = 0.6
 
 
@@ -23,18 +23,18 @@ def tree(model: Any, *, max_depth: int | None = 4, axes: Axes | None = None) -> 
     Parameters
     ----------
     model : estimator
-        A fitted tree of gapless; its `outline()` is what is drawn.
+        A fitted gapless tree; its `outline()` is drawn.
     max_depth : int or None, default=4
-        Nodes below are left out, and the boxes above them say how many leaves there are.
+        Deeper nodes are left out, and the boxes above them give the number of leaves.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure, large enough to be read, if None.
 
     Returns
     -------
     axes : matplotlib Axes
-        With a box for each node: how it is reached from the box on its left, what it predicts, the
-        weight of its training rows and their error. Colours are those of the classes, paler where
-        the class is less sure, or for numbers from the smallest to the largest prediction.
+        With a box for each node: its condition, its prediction, the weight of its training rows and
+        their error. Colours are those of the classes, paler if the class is less certain, or for
+        numbers from the smallest to the largest prediction.
     """
     outline = model.outline()
     depth, below = outline.depth, outline.children
@@ -57,7 +57,7 @@ def tree(model: Any, *, max_depth: int | None = 4, axes: Axes | None = None) -> 
 
 
 def _heights(shown: np.ndarray, below: list[list[int]]) -> dict[int, float]:
-    """Where each node stands: those without children one below the other, others in the middle."""
+    """The height of each node: those without children one below another, others in the middle."""
     is_shown, heights = set(shown.tolist()), {}
     next_row = 0.0
     stack = [(0, False)]
@@ -111,7 +111,7 @@ def _box(axes: Axes, at: tuple[float, float], words: str, colour: tuple[float, .
 
 
 def _connect(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """A line that leaves and arrives flat."""
+    """A line that leaves and arrives horizontally."""
     t = np.linspace(0, 1, 30)
     x = start[0] + (end[0] - start[0]) * t
     y = start[1] + (end[1] - start[1]) * (3 * t**2 - 2 * t**3)

@@ -57,7 +57,7 @@ class Solution:
     """The best parameters found, the trace, and why the solver stopped.
 
     status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "max_iter",
-    "time_limit", "callback" (it asked to stop), "interrupted" (Ctrl-C).
+    "time_limit", "callback" (it requested a stop), "interrupted" (Ctrl-C).
     """
 
     parameters: Parameters

@@ -18,7 +18,7 @@ CHEAP = 1e8
 
 
 def choose(problem: Problem) -> str:
-    """The name of the solver that `solver="auto"` stands for on this problem."""
+    """The name of the solver that `solver="auto"` means for this problem."""
     loss, penalty, d = problem.loss, problem.penalty, problem.d
     coordinates = problem.coordinates
     quadratic = coordinates is not None and coordinates.is_quadratic()

@@ -35,7 +35,7 @@ def solve(
 ) -> Solution:
     """Minimise the problem by the named solver until the gap is at most tol·P₀.
 
-    Without `polish`, stop at the digits that the gap asks for. A Gram matrix `kept` between calls
+    Without `polish`, stop at the digits that the gap requires. A Gram matrix `kept` between calls
     serves similar problems, such as those along a path.
     """
     chosen = _look_up(solver, problem)

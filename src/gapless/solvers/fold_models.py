@@ -62,7 +62,7 @@ class FoldModels:
         callback: Callback | None = None,
     ):
         self._problems, self._penalty_at = list(problems), penalty_at
-        # Scores need no more digits than the gap asks for.
+        # Scores need no more digits than the gap requires.
         self._options: dict[str, Any] = {"tol": tol, "callback": callback, "polish": False}
         nothing = np.zeros(0, dtype=int)
         self._whole = _Part(self._problems, nothing) if len(folds) > 1 else None

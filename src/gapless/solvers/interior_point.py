@@ -2,10 +2,10 @@
 
 Everything non-smooth is a kink c·max(0, v − κ) in one of the numbers v = (z, w): the hinge has one
 per row, the ε-insensitive loss two, and |wⱼ| is −wⱼ + 2·max(0, wⱼ). Written with p − r = v − κ and
-a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A soft kink bends over a length: p − r
-+ σβ = v − κ, which makes Huber's loss of a single one, and the squared hinge. A bound on wⱼ is a
-wall: its slack times its multiplier ν is 0. Newton's method follows these products from μω > 0 down
-to 0.
+a slope β between 0 and c, a kink requires βr = (c − β)p = 0. A soft kink bends over a length:
+p − r + σβ = v − κ, which makes Huber's loss of a single one, and the squared hinge. A bound on wⱼ
+is a wall: its slack times its multiplier ν is 0. Newton's method follows these products from μω > 0
+down to 0.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MOST_COEFFICIENTS = 1000
 FORETOLD = 0.25
 # Rebuild it if that takes at most this many multiplications: saving steps is worth more.
 CHEAP = 2e7
-# Sweeps are so cheap beside a step that they continue to this much smaller a gain than elsewhere.
+# Sweeps are so cheap compared with a step that they continue to this much smaller a gain.
 TIGHTER = 0.1
 
 

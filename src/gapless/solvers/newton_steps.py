@@ -302,8 +302,8 @@ class Blocks(Factored):
 class Joint(Factored):
     """One factor for K scores coupled by the loss: O(K²·n·d² + K³d³), for small K·d.
 
-    The Hessian of row i in its scores is diag(aᵢ) − fᵢfᵢᵀ. The bias is a last column of ones beside
-    the centred features.
+    The Hessian of row i in its scores is diag(aᵢ) − fᵢfᵢᵀ. The bias is a last column of ones next
+    to the centred features.
     """
 
     def __init__(self, problem: Problem):

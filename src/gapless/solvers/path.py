@@ -34,7 +34,7 @@ Fold = tuple[Array, Array]  # positions of the training rows and of the held-out
 Penalties = Sequence[Penalty] | Callable[[float], Sequence[Penalty]]
 # The status of a point after which a path ends.
 ENDS = ("interrupted", "time_limit", "callback")
-# The part of the work beside the folds 0, 1, …: the path that holds nothing out.
+# The part of the work besides the folds 0, 1, …: the path that holds nothing out.
 ALL_ROWS = -1
 
 

@@ -27,7 +27,7 @@ from .quadratic_model import evaluate
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-LARGEST = 1000  # unknowns of a system that is small beside the solver's own work
+LARGEST = 1000  # unknowns of a system that is small compared with the solver's own work
 MOST_FACTORED = 5e7  # rows times squared unknowns of all outputs, for a factor in milliseconds
 MOST_WORK = 1e9  # the same for conjugate gradients
 MOST_PRODUCTS = 300  # of all their steps together: a solver takes about as many

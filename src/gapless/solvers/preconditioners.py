@@ -1,7 +1,7 @@
 """Approximations of the Hessian for conjugate gradients: a block for each output, or one for all.
 
-A factor of a sample of the rows, a factor of the features with most curvature beside the diagonal
-of the others, or the diagonal alone, depending on their costs. Called by `conjugate_gradients`.
+A factor of a sample of the rows, a factor of the features with most curvature plus the diagonal of
+the others, or the diagonal alone, depending on their costs. Called by `conjugate_gradients`.
 
 References
 ----------

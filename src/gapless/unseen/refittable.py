@@ -180,7 +180,7 @@ class Refittable(ABC):
 
 
 class OnlyRefittable(Refittable):
-    """A fit that no formula tells of: one row can change all that it has learned."""
+    """A fit without a formula: one row can change everything it has learned."""
 
     # Why rows cannot be left out without another fit.
     reason = "the model must be refitted"

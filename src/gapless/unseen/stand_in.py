@@ -1,4 +1,4 @@
-"""Stands in for fitted models: asks for their answers once, so that any scorer can judge rows."""
+"""Stand-ins for fitted models: answers are computed once, so that any scorer can score rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Part:
 
 
 class StandIn:
-    """Stands in for models that answer for n rows between them: X = [[i]] asks for row i.
+    """Replaces models that together answer for n rows: X = [[i]] requests row i.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class StandIn:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        # Copies are looked at before they have any parts, and asked how they are to be copied.
+        # A copy is inspected before it has any parts, and asked how to copy it.
         parts = self.__dict__.get("_parts")
         if parts is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

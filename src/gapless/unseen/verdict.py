@@ -135,7 +135,7 @@ class Comparison:
 
     @cached_property
     def is_useful(self) -> bool:
-        """Whether it is better than a constant on unseen rows, as far as can be told."""
+        """Whether it is better than a constant on unseen rows, as far as is known."""
         constant = self.lead(self.constant)
         return constant.change < -HARM and constant.surprise < -1.0
 

@@ -14,25 +14,25 @@ from .phrases import behind, joined, quoted
 from .sections import Calibration, Learning, Validation
 from .words import in_time, is_baseline, is_worse_than_estimated, test_rows
 
-# An interval wider than so much of a share says that the test is small.
+# An interval of a share wider than this means that the test is small.
 WIDE = 0.1
-# From this place in the order of simplicity on, models follow bends, and columns that interact.
+# From this rank of simplicity on, models follow curves and interactions of columns.
 BENDS = 4
-# A rise to be expected counts from this part of the standard error on, where it is sure: from about
-# so much of the rows to all of them.
+# An expected rise counts from this part of the standard error on, if it is certain: from about this
+# part of the rows to all of them.
 PART, HALF = 0.25, 0.65
-# Scores of which 1 is the best, and which part of that, or else of the score, is hardly worth it.
+# Scores whose best value is 1, and which part of that, or else of the score, is hardly worth it.
 OF_ONE, LITTLE = ("accuracy", "balanced_accuracy", "r2", "roc_auc"), 0.02
 # From this share of rows on, equal rows of different classes matter little.
 HIGH = 0.98
-# Fits of so many rows, as a part of each other, can be expected to do the same.
+# Fits of at least this part of the rows can be expected to do the same.
 ALIKE = 0.8
-# What a curve that ends so many times before all rows leads to expect of more is a guess.
+# If a curve ends this many times before all rows, its extrapolation is a guess.
 FAR = 4
-# The least values that parameters can have, and the part of a standard error below which the end of
-# a range is flat.
+# The least values of parameters, and the part of a standard error below which the end of a range is
+# flat.
 LEAST, FLAT = {"min_samples_leaf": 1, "n_neighbors": 1, "ccp_alpha": 0.0}, 0.05
-# Probabilities that are off by less are good enough to be used.
+# Probabilities that are off by less are good enough to use.
 SMALL = 0.01
 
 
@@ -45,7 +45,7 @@ def advice_of(
 ) -> tuple[str, ...]:
     """What to do next, the most useful first.
 
-    `ceiling` is the share of rows that the best of all models would get right, if it is known.
+    `ceiling` is the share of rows that the best of all models would get right, if known.
     """
     said = (
         _about_warnings(choice),
@@ -111,10 +111,10 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
 
 
 def _of_more_rows(choice: Choice, curve: LearningCurve) -> str:
-    """What twice as many rows would bring, against what is known of the rows there are."""
+    """The gain from twice as many rows, compared with what is known about the present ones."""
     chosen, size = choice[choice.chosen], max(int(curve.sizes[-1]), curve.wanted)
     now, about = _now(choice, curve, size)
-    # The law of the curve gives what more rows add; where it starts is known better.
+    # The law of the curve gives the gain from more rows; its start is known better.
     gain = max(_not_worse(curve, 2 * size) - _not_worse(curve, size), 0.0)
     sign = -1 if curve.is_loss else 1
     here, there = f"{about}{sign * now:.3g}", f"about {sign * (now + gain):.3g}"
@@ -148,10 +148,10 @@ def _of_more_rows(choice: Choice, curve: LearningCurve) -> str:
 
 
 def _now(choice: Choice, curve: LearningCurve, size: int) -> tuple[float, str]:
-    """The score of the rows there are, higher being better, and "about " if it is a guess.
+    """The score of the present rows, higher being better, and "about " if it is a guess.
 
-    That of the comparison where it was made with about as many rows, else the end of the curve, or
-    what the law says of all rows, which is no less.
+    That of the comparison if it used about as many rows, else the end of the curve, or the law's
+    value for all rows, which is no less.
     """
     chosen = choice[choice.chosen]
     if chosen.unseen is not None and not in_time(choice) and ALIKE < chosen.rows / size < 1 / ALIKE:
@@ -162,12 +162,12 @@ def _now(choice: Choice, curve: LearningCurve, size: int) -> tuple[float, str]:
 
 
 def _not_worse(curve: LearningCurve, size: float) -> float:
-    """What is expected of more rows, no less than there is now: the law may miss a late rise."""
+    """The expected score of more rows, no less than now: the law may miss a late rise."""
     return max(curve.expected(size)[0], float(curve.unseen[-1]))
 
 
 def _little(choice: Choice, now: float) -> float:
-    """What is hardly worth more rows: a part of what is missing to the best score, or of it."""
+    """The gain that is hardly worth more rows: a part of what the best score lacks, or of it."""
     return LITTLE * (max(1.0 - now, 0.0) if choice.metric in OF_ONE else abs(now))
 
 
@@ -179,7 +179,7 @@ def _still_rises(curve: LearningCurve) -> bool:
 
 
 def _half(curve: LearningCurve) -> int:
-    """The place of the largest size up to about half of the last."""
+    """The position of the largest size up to about half of the last."""
     return int(np.flatnonzero(curve.sizes <= HALF * curve.sizes[-1])[-1:].sum())
 
 
@@ -194,7 +194,7 @@ def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
 
 
 def _of_baseline_score(choice: Choice) -> str:
-    """What to do where no model is clearly better than the baseline."""
+    """What to do if no model is clearly better than the baseline."""
     if len(choice.judged) == 1:
         return "Whether the columns are informative is unknown: no model that uses them was tried."
     columns = "look for columns more closely related to the target"
@@ -213,14 +213,14 @@ def _of_baseline_score(choice: Choice) -> str:
 
 
 def _may_matter(choice: Choice) -> bool:
-    """Whether the best model can be so far ahead of the baseline that one would want it."""
+    """Whether the best model may be far enough ahead of the baseline to be wanted."""
     baseline = choice[choice.chosen]
     most = (baseline.behind or 0.0) + 2 * (baseline.behind_error or 0.0)
     return most > LITTLE * (1.0 if choice.metric in OF_ONE else abs(baseline.unseen or 1.0))
 
 
 def _has_met(one: Candidate) -> bool:
-    """Whether scores of own and of unseen rows are no more than two standard errors apart."""
+    """Whether training and unseen scores are at most two standard errors apart."""
     return one.gap is not None and one.gap <= 2 * (one.standard_error or 0.0)
 
 

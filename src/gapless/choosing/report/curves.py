@@ -1,4 +1,4 @@
-"""The chosen model fitted again: to more and more rows, and with other values of what it tuned."""
+"""The chosen model refitted: to more and more rows, and with other values of what it tuned."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ Array = np.ndarray
 
 
 FOLDS, FEW_FOLDS, FEWEST_FOLDS = 5, 3, 2
-# Rows from which on few folds are enough for a curve.
+# From this many rows on, few folds are enough for a curve.
 MANY_ROWS = 20_000
-# A curve takes as long as so many fits of all rows in each of its folds, doubled, since in the
-# comparison, by which a fit is measured, rows are prepared once for all models; the shortest, which
-# does the same, as many.
+# A curve takes as long as this many fits of all rows in each of its folds, doubled, since the
+# comparison, which measures a fit, prepares rows once for all models; the shortest, which does the
+# same, takes FEWEST_FITS.
 FITS, FEWEST_FITS = 6.0, 1.8
-# Without tuning fits are at least so many times quicker.
+# Without tuning fits are at least this many times faster.
 QUICKER = 3.0
-# Parts of the rows of a fold: of a curve, and of the shortest one, made of at least so many rows.
-# With more columns than rows all fits are as dear, and there are fewer.
+# Parts of the rows of a fold: of a curve, and of the shortest one, made of at least this many rows.
+# With more columns than rows all fits are equally expensive, and there are fewer.
 USUAL_SIZES = tuple(np.geomspace(0.1, 1.0, 6).tolist())
 FEW_SIZES, FEWEST_ROWS = tuple(np.geomspace(1 / 8, 1.0, 4).tolist()), 160
 WIDE_SIZES = tuple(np.geomspace(1 / 3, 1.0, 3).tolist())
-# From so many sizes on there is a curve, if models cannot be fitted to the smallest.
+# The fewest sizes of a curve, if models cannot be fitted to the smallest.
 FEWEST_SIZES = 3
-# What chosen settings are called as parameters, where that is not the same.
+# The parameters of chosen settings with another name.
 PARAMETERS = {"rounds": "max_iter"}
-# So many times as many rows as there are is the end of the curve.
+# The curve ends at this many times the present number of rows.
 BEYOND = 4
 
 
 def learning_of(
     choice: Choice, table: Table, seconds: float | None, left_out: dict[str, str]
 ) -> Learning | None:
-    """The curve as far as there is time; None, and the reason in `left_out`, without one."""
+    """The curve as far as there is time; without one None, and the reason in `left_out`."""
     target = read_target(table, choice.target, cast("Task", choice.task))
     rows = rows_of(table, choice.columns, target, choice.split.train)
     plan = _plan(choice, len(rows), seconds)
@@ -68,7 +68,7 @@ def learning_of(
         return None
     wanted = curve.wanted
     if rows.time is None and (plan.folds, plan.part) != (FOLDS, 1.0):
-        # What the folds of the comparison leave to learn from.
+        # The training rows that the folds of the comparison leave.
         wanted = round((1 - 1 / FOLDS) * len(rows))
     curve = replace(curve, metric=metric.title, is_loss=metric.is_loss, wanted=wanted)
     return _as_section(
@@ -98,17 +98,17 @@ def _curve(
                 random_state=choice.seed,
             )
         except ValueError as error:
-            # Of few rows all may be of one class, or fewer than neighbours are asked.
+            # Few rows may all be of one class, or fewer than the neighbours requested.
             failure = error
     raise failure
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a curve is made.
+    """How a curve is computed.
 
-    Whether every fit tunes anew, of how many folds and sizes, of which part of the rows, and
-    whether they are prepared once, as for the model itself, and not for each fit.
+    Whether every fit is tuned, the number of folds and sizes, the part of the rows, and whether
+    they are prepared once, as for the model itself, or for each fit.
     """
 
     is_tuned: bool
@@ -119,16 +119,16 @@ class _Plan:
 
 
 def _plan(choice: Choice, rows: int, seconds: float | None) -> _Plan:
-    """The best curve that the time allows, as far as one can know before.
+    """The best curve that the time allows, as far as can be known in advance.
 
-    With rows in time the first fold has the shortest past, and the more folds the shorter it is.
+    With rows in time the first fold has the shortest past, shorter with more folds.
     """
     plan = _best_plan(choice, rows, seconds)
     return replace(plan, folds=FEWEST_FOLDS) if in_time(choice) else plan
 
 
 def _best_plan(choice: Choice, rows: int, seconds: float | None) -> _Plan:
-    # To prepare many columns for every fit would take longer than the fits.
+    # Preparing many columns for every fit would take longer than the fits.
     is_wide = rows < sum(column.is_feature for column in choice.columns)
     one = choice[choice.chosen].seconds / (FOLDS if rows < MANY_ROWS else 1)
     folds = FOLDS if rows < MANY_ROWS else FEW_FOLDS
@@ -144,17 +144,17 @@ def _best_plan(choice: Choice, rows: int, seconds: float | None) -> _Plan:
 
 
 def _some_rows(rows: Rows, part: float, choice: Choice) -> Rows:
-    """The rows that the curve is made of; of those in time, the latest."""
+    """The rows of the curve; of those in time, the latest."""
     some = np.arange(len(rows))
     if part < 1:
         some = rows.hold_out(baseline_model(cast("Task", choice.task)), part, choice.seed)[1]
     groups, time = (None if of is None else of[some] for of in (rows.groups, rows.time))
-    # Where there is time, folds go by it alone.
+    # With time, folds follow it alone.
     return Rows(rows.take(some), rows.y[some], None, groups if time is None else None, time)
 
 
 def _tuned_settings(choice: Choice) -> dict[str, Any]:
-    """What the model has chosen for itself, as parameters: so that no fit tunes them again."""
+    """The model's tuned settings as parameters, so that no fit tunes them again."""
     pipeline = choice.model.pipeline_
     model = model_of(pipeline)
     within = pipeline.steps[-1][0] + ("" if model is pipeline[-1] else "__estimator")
@@ -170,12 +170,12 @@ def _tuned_settings(choice: Choice) -> dict[str, Any]:
 
 
 def _as_section(curve: LearningCurve, advice: str, note: str) -> Learning:
-    """The curve in the own sense of the metric."""
+    """The curve in the metric's own direction."""
     sign = -1.0 if curve.is_loss else 1.0
     last = float(curve.sizes[-1])
     beyond = np.geomspace(last, max(BEYOND * last, 2.0 * curve.wanted), 9)
     law = np.array([curve.expected(float(size)) for size in beyond])
-    # More rows are not worse: a law that is below the end of the curve has missed a late rise.
+    # More rows are not worse: a law below the end of the curve has missed a late rise.
     law[:, 0] = np.maximum(law[:, 0], curve.unseen[-1])
     return Learning(
         sizes=numbers(curve.sizes),
@@ -191,16 +191,16 @@ def _as_section(curve: LearningCurve, advice: str, note: str) -> Learning:
     )
 
 
-# The model is fitted again with so many of the values, to see how it does on its own rows.
+# Refit the model with this many of the values, to see its training score.
 MOST_FITS = 9
-# Scores that scikit-learn calls otherwise.
+# Scores with other names in scikit-learn.
 SCORERS = {"R²": "r2"}
 
 
 def validation_of(
     choice: Choice, table: Table, seconds: float | None, left_out: dict[str, str]
 ) -> Validation | None:
-    """What the model tuned inside its fit; None, and the reason in `left_out`, if it did not."""
+    """What the model tuned inside its fit; if nothing None, and the reason in `left_out`."""
     tuned = choice[choice.chosen].tuning
     if tuned is None or len(tuned.values) < 2:
         left_out["validation"] = f"no parameter of {choice.chosen} was tuned"
@@ -224,7 +224,7 @@ def validation_of(
 
 
 def _own_sense(metric: str) -> tuple[str, bool]:
-    """What a score is called in words, and whether it is a loss with its sign turned."""
+    """The name of a score in words, and whether it is a loss with its sign reversed."""
     for turned in ("neg_", "negative "):
         if metric.startswith(turned):
             return metric.removeprefix(turned).replace("_", " "), True
@@ -235,15 +235,15 @@ def _own_sense(metric: str) -> tuple[str, bool]:
 
 
 def _own_scores(choice: Choice, table: Table, tuned: Tuning, seconds: float | None) -> list[Number]:
-    """The score of the rows that were learned from, for each value; None where it is not known."""
+    """The training score for each value; None if it is not known."""
     model = model_of(choice.model.pipeline_)
     unknown: list[Number] = [None] * len(tuned.values)
     if tuned.parameter == "rounds":
-        # Boosting has seen it on the way, as far as it went.
+        # Boosting has recorded it, as far as it went.
         losses = getattr(getattr(model, "trace_", None), "training", ())
         return [-float(losses[int(r)]) if r < len(losses) else None for r in tuned.values]
     metric = SCORERS.get(tuned.metric, tuned.metric)
-    # Fits of some of the rows would be another story: such models know theirs better.
+    # Fits of some of the rows would differ: such models know theirs better.
     is_whole = choice.model.rows_ == len(choice.split.train)
     is_open = isinstance(model.get_params(deep=False).get(tuned.parameter), str)
     if not (is_whole and is_open):
@@ -261,7 +261,7 @@ def _own_scores(choice: Choice, table: Table, tuned: Tuning, seconds: float | No
 
 
 def _along_path(choice: Choice, table: Table, tuned: Tuning) -> list[Number]:
-    """The scores of models that are known from the search itself, in the loss that it goes by."""
+    """The scores of models known from the search itself, in its own loss."""
     model = model_of(choice.model.pipeline_)
     X, y = _own_rows(choice, table)
     path, problems = model.path_, model._fitted_to(X, y).problems
@@ -277,23 +277,23 @@ def _along_path(choice: Choice, table: Table, tuned: Tuning) -> list[Number]:
 
 
 def _fitted_again(choice: Choice, table: Table, tuned: Tuning, scorer: Any) -> list[Number]:
-    """The scores of models with some of the values, the chosen one among them."""
+    """The scores of models with some of the values, including the chosen one."""
     model = model_of(choice.model.pipeline_)
     X, y = _own_rows(choice, table)
     if choice.task == "classification":
-        # Errors of probabilities are of numbered classes alone.
+        # Errors of probabilities need numbered classes.
         y = np.unique(y, return_inverse=True)[1]
     own: list[Number] = [None] * len(tuned.values)
     for k in _some_values(tuned):
         again = clone(model).set_params(**_settings_of(model, tuned, k)).fit(X, y)
         own[k] = float(scorer(again, X, y))
-        # A fit that the limit has stopped is not the model that was judged.
+        # A fit stopped by the limit is not the model that was judged.
         check()
     return own
 
 
 def _own_rows(choice: Choice, table: Table) -> tuple[Any, np.ndarray]:
-    """The rows for training as the model sees them, and their targets."""
+    """The training rows as the model sees them, and their targets."""
     features = [column.name for column in choice.columns if column.is_feature]
     frame = table.frame[choice.split.train].select(features)
     y = within(read_target(table, choice.target), choice.split.train).values
@@ -301,13 +301,13 @@ def _own_rows(choice: Choice, table: Table) -> tuple[Any, np.ndarray]:
 
 
 def _some_values(tuned: Tuning) -> list[int]:
-    """Places of some of the values, from end to end; the best and the chosen are among them."""
+    """Positions of some of the values, from end to end, including the best and the chosen one."""
     spread = np.linspace(0, len(tuned.values) - 1, MOST_FITS).round().astype(int)
     return sorted({*spread.tolist(), tuned.best, tuned.chosen})
 
 
 def _settings_of(model: Any, tuned: Tuning, k: int) -> dict[str, Any]:
-    """All that was tuned together, where the parameter had its k-th value and that score."""
+    """All parameters tuned together when this one had its k-th value and that score."""
     value = tuned.values[k]
     found = {tuned.parameter: value}
     search = getattr(model, "search_", None)
@@ -315,5 +315,5 @@ def _settings_of(model: Any, tuned: Tuning, k: int) -> dict[str, Any]:
         values = np.asarray(search.values[tuned.parameter], dtype=float)
         at = int(np.flatnonzero((values == value) & (search.unseen == tuned.unseen[k]))[-1])
         found |= {name: float(of[at]) for name, of in search.values.items()}
-    # Counts, such as neighbours, have to be whole numbers, and strengths may be.
+    # Counts, such as neighbours, must be integers, and strengths may be.
     return {name: int(of) if of.is_integer() else of for name, of in found.items()}

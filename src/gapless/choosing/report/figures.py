@@ -1,4 +1,4 @@
-"""The pictures of a report: each hands the numbers of a section to the function that draws them."""
+"""The pictures of a report: each passes the numbers of a section to a drawing function."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .sections import (
     Value,
 )
 
-# Letters of a name beside a row, and along the two axes.
+# Characters of a name next to a row, and along the two axes.
 NAME, ACROSS, UP = 20, 48, 32
-# Letters of all the names that stand beside each other below a picture.
+# Characters of all the names next to each other below a picture.
 LEVELS = 44
-# A model is left out of a picture that is so many times as wide with it.
+# A model is left out of a picture that would be this many times as wide with it.
 FAR = 2.0
 MOST_BARS = 15
-# Larger numbers are drawn here: the sum of two of them would be infinite; and smaller ones, too.
+# Larger numbers are drawn here: the sum of two would be infinite; and smaller ones, too.
 LARGEST, SMALLEST = 1e300, 1e-300
 
 
@@ -45,7 +45,7 @@ def _picture(
     full_names: Mapping[str, str] | None = None,
     **named: Any,
 ) -> Markup:
-    """What a function of `plots` draws, as a part of the page."""
+    """The output of a function of `plots`, as a part of the page."""
 
     def on(axes: Any) -> None:
         draw(*numbers, **named, axes=axes)
@@ -56,7 +56,7 @@ def _picture(
 
 
 def _floats(values: Sequence[Value]) -> np.ndarray:
-    """Numbers that can be drawn, nan for those that are unknown."""
+    """Numbers that can be drawn, nan for unknown ones."""
     known = np.clip(np.array(values, dtype=float), -LARGEST, LARGEST)
     return np.where(np.abs(known) < SMALLEST, 0.0, known)
 
@@ -80,7 +80,7 @@ def comparison(models: Sequence[Model], metric: str, higher_is_better: bool = Tr
 
 
 def far_behind(models: Sequence[Model]) -> Model | None:
-    """The worst model, if the others could not be told apart in a picture that shows it too."""
+    """The worst model, if including it would make the others indistinguishable in a picture."""
     scores = [one.unseen for one in models if one.unseen is not None]
     if len(scores) < 4:
         return None
@@ -112,7 +112,7 @@ def importances(found: Sequence[Importance], metric: str) -> Markup:
 def coefficients(found: Sequence[Coefficient]) -> Markup:
     """A bar to the left or right for each coefficient."""
     shown = found[:MOST_BARS]
-    # Where all speak for one class, the page says so once.
+    # If all point to one class, the page says so once.
     speak = {one.of for one in shown}
     full = [f"{one.of}: {one.name}" if len(speak) > 1 else one.name for one in shown]
     names = _names(full)
@@ -128,7 +128,7 @@ def coefficients(found: Sequence[Coefficient]) -> Markup:
 
 
 def learning(curve: Learning) -> Markup:
-    """Scores of training and of unseen rows by the number of rows, and what more would bring."""
+    """Training and unseen scores by the number of rows, and the expected gain of more."""
     return _picture(
         plots.learning,
         *map(_floats, (curve.sizes, curve.train, curve.unseen, curve.standard_errors)),
@@ -157,7 +157,7 @@ def validation(curve: Validation) -> Markup:
 
 
 def _along(values: Sequence[Value]) -> tuple[Sequence[Value], dict[str, str]]:
-    """Numbers as they are; other values as names that fit beside each other, and in full."""
+    """Numbers unchanged; other values as names that fit next to each other, and in full."""
     if _are_numbers(values):
         return _floats(values).tolist(), {}
     full = [str(value) for value in values]
@@ -170,12 +170,12 @@ def _are_numbers(values: Sequence[Value]) -> bool:
 
 
 def roc(curves: Sequence[Curve]) -> Markup:
-    """The share of each kind that is called positive, at every threshold."""
+    """The share of each kind predicted positive, at every threshold."""
     return _of_classes(plots.roc, curves, "ROC curve")
 
 
 def precision_recall(curves: Sequence[Curve]) -> Markup:
-    """Which part of what is called positive is so, by the part that is found."""
+    """The share of predicted positives that are right, by the share that is found."""
     chance = curves[0].chance if len(curves) == 1 else None
     return _of_classes(plots.precision_recall, curves, "precision by recall", prevalence=chance)
 
@@ -197,7 +197,7 @@ def _of_classes(
 
 
 def calibration(curve: Calibration) -> Markup:
-    """What happened against what was said, with intervals; dots are as large as their bins."""
+    """Observed shares against probabilities, with intervals; dots are as large as their bins."""
     return _picture(
         plots.reliability,
         *(curve.said, curve.happened),
@@ -222,7 +222,7 @@ def predicted(rows: Residuals, target: str) -> Markup:
 
 
 def residuals(rows: Residuals, target: str) -> Markup:
-    """What is left to explain, by what was predicted."""
+    """Residuals by the predicted value."""
     return _picture(
         plots.residuals,
         *map(_floats, (rows.predicted, rows.true)),

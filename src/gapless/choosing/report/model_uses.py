@@ -1,4 +1,4 @@
-"""What a model uses: coefficients or rules, what columns are worth to it, how it follows them."""
+"""What a model uses: coefficients or rules, the importance of columns, how it depends on them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Array = np.ndarray
 
 MOST_COEFFICIENTS = MOST_RULES = 15
 MOST_DEPENDENCES, MOST_LEVELS, MOST_LINES = 3, 8, 5
-# Rows that are predicted again and again, columns that are shuffled, and how often each.
+# Rows to predict repeatedly, columns to shuffle, and how often each.
 MOST_ROWS, MOST_SHUFFLED, REPEATS = 1000, 60, 5
-# So many columns are shuffled at a time, in so much of the time, and at least so often.
+# Shuffle this many columns at a time, in this part of the time, and at least this often.
 AT_A_TIME, FOR_SHUFFLES, FEWEST_REPEATS = 5, 0.7, 2
-# Values of a table that are predicted to see how long it takes.
+# Values of a table to predict, to measure the time.
 MOST_CELLS = 1_000_000
-# Ranges of a column of numbers, to see how far predictions go with it.
+# Ranges of a column of numbers, to see how predictions vary with it.
 BINS = 10
 
 
 @dataclass
 class Found:
-    """What was worked out so far; parts that there was no time for stay empty."""
+    """The results so far; parts without time stay empty."""
 
     importances: tuple[Importance, ...] = ()
     tried: int = 0
@@ -49,7 +49,7 @@ class Found:
 
 
 def uses_of(choice: Choice, table: Table, seconds: float | None) -> tuple[Uses, dict[str, str]]:
-    """What the chosen model uses, found in about so many seconds; and what is left out, and why."""
+    """What the chosen model uses, found in about `seconds`; and what is left out, and why."""
     features = [column.name for column in choice.columns if column.is_feature]
     model = choice.model.pipeline_[-1]
     coefficients = coefficients_of(choice.model.pipeline_, choice.model.classes_)
@@ -78,12 +78,13 @@ def uses_of(choice: Choice, table: Table, seconds: float | None) -> tuple[Uses, 
 
 
 def _look(choice: Choice, table: Table, features: list[str], found: Found) -> None:
-    """Shuffle columns, then set the first ones to several values, as far as there is time."""
+    """Shuffle columns, then set the most important ones to several values, while there is time."""
     some = np.arange(len(choice.split.test))
     if len(some) > MOST_ROWS:
         some = np.sort(np.random.default_rng(choice.seed).choice(some, MOST_ROWS, replace=False))
     frame = table.frame[choice.split.test[some]].select(features)
-    # As many copies as are predicted at once when columns are shuffled; of wide tables few tell.
+    # As many copies as are predicted at once when columns are shuffled; for wide tables a few
+    # suffice.
     copies = min(ROWS_AT_ONCE // frame.height, MOST_CELLS // (frame.height * frame.width))
     copies = max(copies, 1)
     try:
@@ -108,13 +109,13 @@ def _look(choice: Choice, table: Table, features: list[str], found: Found) -> No
 def _losses(
     choice: Choice, frame: pl.DataFrame, y: Array, leading: list[int], repeats: int
 ) -> list[Importance]:
-    """What the score loses without each column, a few at a time, until the time is over."""
+    """The drop of the score without each column, a few at a time, until time is up."""
     found: list[Importance] = []
     if choice.model.classes_ is not None:
-        # Of a class that it has never seen, no column tells a model anything.
+        # No column helps a model with a class it has never seen.
         is_known = np.isin(y, choice.model.classes_)
         frame, y = frame.filter(is_known), y[is_known]
-    # What follows has a part of the time, too.
+    # What follows needs a part of the time, too.
     left = deadline() - time.monotonic()
     with time_limit(None if left == math.inf else FOR_SHUFFLES * max(left, 0.0)):
         for first in range(0, len(leading), AT_A_TIME):
@@ -138,7 +139,7 @@ def _losses(
 
 
 def _said(model: Any, frame: pl.DataFrame) -> Array:
-    """What is predicted as numbers, (n, K): probabilities, classes as 0 and 1, or the number."""
+    """Predictions as numbers, (n, K): probabilities, classes as 0 and 1, or the number."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(frame))
     said = np.asarray(model.predict(frame))
@@ -148,7 +149,7 @@ def _said(model: Any, frame: pl.DataFrame) -> Array:
 
 
 def _affordable(frame: pl.DataFrame, said: Array, one: float) -> tuple[list[int], int]:
-    """Places of the columns that are shuffled, and how often, if a prediction takes so long."""
+    """Positions of the columns to shuffle, and how often, if one prediction takes `one` seconds."""
     affordable = FOR_SHUFFLES * (deadline() - time.monotonic()) / max(one, 1e-6)
     if affordable < AT_A_TIME:
         raise TimeLimit
@@ -161,7 +162,7 @@ def _affordable(frame: pl.DataFrame, said: Array, one: float) -> tuple[list[int]
 
 
 def _go_with(frame: pl.DataFrame, said: Array) -> Array:
-    """Which part of the variation of predictions goes with each column, in ranges or levels."""
+    """The part of the variation of predictions explained by each column, in ranges or levels."""
     is_ordered = np.array([kind.is_numeric() or kind.is_temporal() for kind in frame.dtypes])
     found = np.empty(frame.width)
     some = frame[:, np.flatnonzero(is_ordered).tolist()]
@@ -176,7 +177,7 @@ def _go_with(frame: pl.DataFrame, said: Array) -> Array:
 
 
 def _in_ranges(X: Array) -> Array:
-    """For each number of each column the place of its range, of as many rows as the others."""
+    """The range of each number of each column, with equally many rows."""
     missing = np.isnan(X)
     rank = rankdata(np.where(missing, -np.inf, X), axis=0)
     return np.where(missing, 0, np.ceil(rank * BINS / len(X))).astype(int)
@@ -185,8 +186,8 @@ def _in_ranges(X: Array) -> Array:
 def _explained(groups: Array, said: Array) -> Array:
     """The part of the variation of (n, K) predictions between groups, for each column of (n, d).
 
-    Less what as many groups drawn at random would explain, so that levels of few rows, which always
-    explain something, do not come first.
+    Minus what as many groups drawn at random would explain, so that levels of few rows, which
+    always explain something, do not come first.
     """
     centred = said - said.mean(axis=0)
     total = float(np.sum(centred**2))

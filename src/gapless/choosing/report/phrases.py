@@ -1,4 +1,4 @@
-"""Numbers and names as they stand in sentences, tables and pictures."""
+"""Numbers and names as written in sentences, tables and pictures."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def counted_roles(roles: Mapping[str, int]) -> str:
 
 
 def amount(value: float) -> str:
-    """A quantity to three digits, without an exponent where that is readable."""
+    """A quantity to three digits, without an exponent if that is readable."""
     if value and not 1e-4 <= abs(value) < 1e7:
         return f"{value:.3g}"
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
@@ -92,7 +92,7 @@ def beside(value: float, low: float, high: float) -> str:
 
 
 def shares(value: float, low: float, high: float) -> tuple[str, str, str]:
-    """The same in percent, to a tenth where the interval is worth it, and never 100 % for less."""
+    """The same in percent, to a tenth if the interval is worth it, and never 100 % for less."""
     digits = min(max(decimals(low, high, value) - 2, 0), 1)
     digits = enough_decimals(value, low, high, least=digits)
     return percent(value, digits), percent(low, digits), percent(high, digits)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-# A number that may be unknown. JSON has no NaN and no infinity, so that None stands for both.
+# A number that may be unknown. JSON has no NaN and no infinity, so None represents both.
 Number: TypeAlias = float | None
 Value: TypeAlias = str | int | float | bool | None
 
@@ -20,11 +20,11 @@ class Measured:
     Attributes
     ----------
     name : str
-        What was measured.
+        The name of the metric.
     value, low, high : float or None
         The number, and the ends of its interval.
     level : float
-        How sure the interval is, such as 0.95.
+        The confidence level, such as 0.95.
     method : str
         How the interval was found.
     n : float
@@ -41,7 +41,7 @@ class Measured:
 
 
 def number(value: Any) -> Number:
-    """A float, or None where it is unknown or infinite."""
+    """A float, or None if it is unknown or infinite."""
     if value is None:
         return None
     plain = float(value)
@@ -49,12 +49,12 @@ def number(value: Any) -> Number:
 
 
 def numbers(values: Any) -> tuple[Number, ...]:
-    """Each as `number` has it."""
+    """Each converted by `number`."""
     return tuple(number(value) for value in values)
 
 
 def plain_value(value: Any) -> Value:
-    """A value of a setting: a number, a text, a truth value, or what it is called."""
+    """The value of a setting: a number, a text, a boolean, or its name."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -77,7 +77,7 @@ def measured(score: Any) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A class that was taken for another: how many of its rows, and which part of them."""
+    """A class mistaken for another: how many of its rows, and which part of them."""
 
     true: str
     predicted: str
@@ -92,15 +92,15 @@ class Confusion:
     Attributes
     ----------
     class_count : int
-        How many classes there are.
+        The number of classes.
     classes : tuple of str
         The classes; empty with the counts if there are too many for a matrix.
     counts : tuple of tuple of int
-        Row i, column j: rows of class i that were predicted to be of class j.
+        Row i, column j: rows of class i predicted as class j.
     mistakes : tuple of Mistake
         The most frequent mistakes.
     words : str
-        What the matrix shows.
+        The matrix in words.
     """
 
     class_count: int
@@ -121,9 +121,9 @@ class Curve:
     area : Measured
         The area under it.
     chance : float or None
-        What a score that says nothing would have; None for the diagonal.
+        The value of an uninformative score; None for the diagonal.
     of : str
-        The class that is looked for.
+        The positive class.
     """
 
     x: tuple[Number, ...]
@@ -137,7 +137,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What probabilities said, and what happened, in bins of the test rows."""
+    """Predicted probabilities and observed shares, in bins of the test rows."""
 
     said: tuple[Number, ...]
     happened: tuple[Number, ...]
@@ -156,17 +156,17 @@ class Residuals:
     Attributes
     ----------
     true, predicted : tuple of float
-        Both, for the rows that are drawn.
+        Both, for the rows drawn.
     lower, upper : tuple of float
         Ends of the prediction intervals; empty without them.
     shown, rows : int
-        How many rows are drawn, and of how many.
+        The number of rows drawn, and of all test rows.
     coverage : Measured or None
         The share of all test rows within their interval.
     level : float or None
-        The share that was promised.
+        The requested share.
     words : str
-        What the errors are like.
+        The errors in words.
     """
 
     true: tuple[Number, ...]
@@ -182,7 +182,7 @@ class Residuals:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """The weight of a feature, of scaled numbers; `of` is the class that it speaks for."""
+    """The weight of a feature, for scaled numbers; `of` is the class it points to."""
 
     name: str
     value: float
@@ -191,7 +191,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """What the score of the test rows loses when a column is shuffled."""
+    """How much the test score drops when a column is shuffled."""
 
     name: str
     value: float
@@ -219,7 +219,7 @@ class Dependence:
     lines : tuple of Line
         Mean predictions, or probabilities of one or more classes.
     answer : str
-        What is predicted.
+        The name of the prediction.
     """
 
     column: str
@@ -235,23 +235,23 @@ class Uses:
     Attributes
     ----------
     kind : str
-        Of which kind it is, in words.
+        Its kind, in words.
     coefficients : tuple of Coefficient
-        Those of linear models that matter most.
+        The most important ones of a linear model.
     coefficient_count : int
-        How many there are that are not zero.
+        The number of nonzero ones.
     rules : tuple of str
         Those of a single tree.
     rule_count : int
-        How many it has.
+        Their number.
     importances : tuple of Importance
         The columns that matter most, the largest first.
     tried, features : int
-        How many columns were shuffled, and how many there are.
+        The number of columns shuffled, and of all.
     importance_metric : str
-        What the loss is measured in.
+        The metric of the drop.
     dependences : tuple of Dependence
-        Of the first three columns.
+        Of the three most important columns.
     """
 
     kind: str
@@ -292,11 +292,11 @@ class ColumnFacts:
     Attributes
     ----------
     name, role, reason : str
-        What it is called, what it is for, and why.
+        Its name, its role, and the reason.
     missing : float
         The share of missing values.
     distinct : int
-        How many different values it has.
+        The number of distinct values.
     distribution : Distribution
         Its values.
     """
@@ -328,17 +328,17 @@ class Data:
     rows, column_count : int
         Its size.
     columns : tuple of ColumnFacts
-        Those that are shown: the target, those that matter most, and the first others.
+        Those shown: the target, the most important ones, and the first others.
     roles : dict of str to int
-        How many columns have each role.
+        The number of columns with each role.
     findings : tuple of Found
-        What its reader should know, warnings first; the first ones of many.
+        What the reader should know, warnings first; the first ones of many.
     finding_count : int
-        How many there are.
+        Their number.
     notes : tuple of str
         What was decided in reading it; the first ones of many.
     note_count : int
-        How many there are.
+        Their number.
     """
 
     rows: int
@@ -366,17 +366,17 @@ class Model:
     is_chosen, is_best : bool
         Whether it was chosen, and whether it had the highest score.
     rows : int
-        How many rows it learned from.
+        The number of training rows.
     train, unseen, standard_error : float or None
-        The score of its own rows, of rows that it had not seen, and the error of that.
+        The score on training rows and on unseen rows, and the standard error of the latter.
     behind, behind_error : float or None
-        How far it is behind the best on the same rows, and the error of that.
+        How far it is behind the best on the same rows, and the standard error.
     optimality, generalization : str
         Its two gaps in words.
     seconds : float
-        How long it took.
+        The time it took.
     settings : dict of str
-        What it chose for itself.
+        The parameters it tuned.
     """
 
     family: str
@@ -405,14 +405,14 @@ class Learning:
     sizes, train, unseen, standard_errors : tuple of float
         Numbers of rows, both scores, and the errors of the second.
     more_sizes, more_unseen, more_errors : tuple of float
-        What is expected of more rows than there are.
+        The expected scores with more rows.
     metric : str
         What the score is.
     advice : str
         Whether more rows would help, or what else, in sentences.
     note : str
-        How fits differ from that of the model itself, and where the curve ends before all rows;
-        "" if there is nothing to say.
+        How fits differ from that of the model itself, and where the curve ends before all rows; ""
+        if there is nothing to report.
     """
 
     sizes: tuple[Number, ...]
@@ -429,26 +429,26 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How the score depends on the parameter that was tuned.
+    """How the score depends on the tuned parameter.
 
     Attributes
     ----------
     parameter : str
         Its name.
     values : tuple
-        What was tried.
+        The values tried.
     train : tuple of float or None
-        The score of the rows that were learned from; None for values without one.
+        The training score; None for values without one.
     unseen, standard_errors : tuple of float
         The score of unseen rows for each value, and its error.
     best, chosen : int
-        Places of the best value, and of the one that was chosen.
+        Positions of the best value and of the chosen one.
     metric : str
         What the score is.
     higher_is_better : bool
-        Whether more of it is better.
+        Whether higher is better.
     is_log : bool
-        Whether values stand on a logarithmic axis.
+        Whether the axis of the values is logarithmic.
     words : str
         What was chosen and why.
     """
@@ -473,10 +473,9 @@ class Report:
     Attributes
     ----------
     source, target, task, metric, method : str
-        The table, what is predicted, which task that is, what is measured, and how rows were held
-        out to compare models.
+        The table, the target, the task, the metric, and how rows were held out to compare models.
     higher_is_better : bool
-        Whether more of the metric is better; not so for losses.
+        Whether higher is better; False for losses.
     train_rows, test_rows, seed : int
         The sizes of the two parts, and the seed of all draws.
     seconds : float
@@ -486,25 +485,25 @@ class Report:
     answer : str
         The result in one sentence.
     certainty : tuple of str
-        How sure it is, in sentences.
+        How certain it is, in sentences.
     test, baseline : Measured
-        The score of the test rows: of the model, and of one that knows no columns.
+        The test scores of the model and of the baseline.
     ahead : Measured
         How much better the first is than the second, compared row by row; above 0 if it is better.
     expected, expected_error : float or None
-        What the comparison promised, corrected for the choice, and the standard error of that.
+        The estimate of the comparison, corrected for selection, and its standard error.
     expected_low, expected_high : float or None
-        Between which numbers the score of the test rows was expected at 95 %.
+        The range expected to contain the test score with a probability of 95 %.
     models : tuple of Model
         All families, the best first.
     choice : str
         Why this one was chosen.
     gaps : tuple of str
-        The two gaps of the chosen model: how far from optimal, how far from unseen data.
+        The two gaps of the chosen model in words.
     learning, validation, confusion, calibration, residuals : or None
-        Sections; one that is None is named in `left_out`, unless it makes no sense for the task.
+        Sections; one that is None is named in `left_out`, unless it does not apply to the task.
     roc, precision_recall : tuple of Curve
-        One curve of the second of two classes; of more classes one each against all others, for
+        One curve for the second of two classes; for more classes one each against the rest, for
         some of them.
     uses : Uses
         What the model uses.
@@ -513,7 +512,7 @@ class Report:
     advice : tuple of str
         What to do next.
     code : str
-        Python that gives the same model.
+        Python code for the same model.
     versions : dict of str
         Of Python and of the packages.
     left_out : dict of str

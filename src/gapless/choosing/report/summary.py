@@ -21,10 +21,10 @@ from .sections import Model, Number, Report, measured, number, plain_value
 from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
 
-# Of the time that is left, so much is for the learning curve, and of the rest so much for what the
-# model uses; what remains is for what it has tuned.
+# Of the time left, this part is for the learning curve, and of the rest this part for what the
+# model uses; what remains is for its tuning.
 SHARE_OF_LEARNING, SHARE_OF_USES = 0.55, 0.8
-# Scores nearer to 0 are 0.
+# Scores nearer to 0 count as 0.
 NOTHING = 1e-12
 PACKAGES = ("gapless", "numpy", "scipy", "scikit-learn", "polars")
 
@@ -36,16 +36,16 @@ def summarize(
     time_limit: float | None = None,
     on_progress: Callable[..., None] | None = None,
 ) -> Report:
-    """Work out all that a report says.
+    """Compute a report.
 
     Parameters
     ----------
     choice : Choice
-        What `gapless.choose` found.
+        The result of `gapless.choose`.
     table : Table
-        The table that it was found in.
+        Its table.
     time_limit : float or None, default=None
-        Seconds; parts for which there is no time are left out, and named in the report.
+        Seconds; parts without enough time are left out, and listed in the report.
     on_progress : callable or None, default=None
         Called before each part with its name.
 
@@ -144,7 +144,7 @@ def _model(one: Candidate, choice: Choice) -> Model:
 
 
 def _without_rounding(score: float | None) -> Number:
-    """A score, or 0 where it is nothing but an error of rounding."""
+    """A score, or 0 if it is only rounding."""
     known = number(score)
     return 0.0 if known is not None and abs(known) < NOTHING else known
 
@@ -180,7 +180,7 @@ def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dic
 
 
 def _scores(choice: Choice, table: Table, classes: int) -> np.ndarray | None:
-    """How sure the model is of each class in each test row, (m, K); None if it does not say."""
+    """The model's confidence in each class for each test row, (m, K); None if it has none."""
     if choice.answers.probabilities is not None:
         return choice.answers.probabilities
     pipeline = choice.model.pipeline_

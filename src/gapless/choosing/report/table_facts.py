@@ -1,4 +1,4 @@
-"""The table of a report: its columns, what they are for, and how their values are distributed."""
+"""The table of a report: its columns, their roles, and the distributions of their values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .sections import ColumnFacts, Data, Distribution, Found
 
 Array = np.ndarray
 
-# Columns that are shown of a wide table, and rows that a distribution is made from.
+# Columns shown of a wide table, and rows behind a distribution.
 MOST_COLUMNS = 40
 MOST_ROWS = 50_000
 BINS, LEVELS = 16, 8
-# Findings and notes that are kept, and letters of each and of the name of a level.
+# Findings and notes kept, and characters of each and of the name of a level.
 MOST_SAID, LETTERS, LEVEL_LETTERS = 50, 1000, 60
 NOTHING = Distribution("", (), ())
 
 
 def data_of(choice: Choice, table: Table, leading: Sequence[str]) -> Data:
-    """The table of a choice; `leading` are the columns that matter most, shown before others."""
+    """The table of a choice; `leading` are the most important columns, shown before others."""
     named = {column.name: column for column in choice.columns}
     first = [choice.target, *leading]
     order = dict.fromkeys([*(name for name in first if name in named), *named])
@@ -50,10 +50,10 @@ def data_of(choice: Choice, table: Table, leading: Sequence[str]) -> Data:
 
 
 def ceiling_of(choice: Choice, table: Table) -> float | None:
-    """The share of training rows that a model could get right which knew all of them by heart.
+    """The share of training rows that a model which memorised all of them could get right.
 
     Rows that are equal in all features get the same answer, right for at most the most frequent
-    class among them. None where no such rows differ in their class.
+    class among them. None if no such rows differ in their class.
     """
     if all(one.code != "D205" for one in choice.findings):
         return None
@@ -94,12 +94,12 @@ def _distribution(column: Column, present: pl.Series) -> Distribution:
 
 
 def _most_levels(column: Column) -> int:
-    """Values up to which numbers are shown one by one: classes may be numbers, too."""
+    """Up to this many values numbers are shown singly: classes may be numbers, too."""
     return BINS if column.role == "target" else LEVELS
 
 
 def _bins(values: pl.Series, form: Callable[[float], str]) -> Distribution:
-    """Shares of ranges of the same width; the ends take what lies far outside."""
+    """Shares of ranges of the same width; the end bins include outliers."""
     x = values.cast(pl.Float64).to_numpy()
     x = x[np.isfinite(x)]
     if not len(x):
@@ -115,7 +115,7 @@ def _bins(values: pl.Series, form: Callable[[float], str]) -> Distribution:
 
 
 def _edges(x: Array, low: float, high: float) -> Array:
-    """Where bins begin and end; bins of whole numbers hold equally many of them."""
+    """Where bins begin and end; bins of integers hold equally many of them."""
     if np.all(x == np.round(x)) and high - low < BINS**2:
         first = np.floor(low)
         wide = np.ceil((high - first + 1) / BINS)
@@ -124,7 +124,7 @@ def _edges(x: Array, low: float, high: float) -> Array:
 
 
 def _written(value: float) -> str:
-    """A number as it may stand in the table: whole ones without a decimal point."""
+    """A number as in the table: integers without a decimal point."""
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.6g}"
 
 

@@ -1,4 +1,4 @@
-"""What the test rows say of a model: mistakes, curves and calibration, or residuals."""
+"""What the test rows show about a model: mistakes, curves and calibration, or residuals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .words import calibration_in_words, confusion_in_words, errors_in_words
 
 Array = np.ndarray
 
-# A matrix of more classes cannot be read; so many mistakes are named beside it.
+# A matrix of more classes is unreadable; this many mistakes are listed.
 MOST_CLASSES, MOST_MISTAKES = 12, 8
 # Curves in a picture, points of a curve, and rows in a picture of single rows.
 MOST_CURVES, CURVE_POINTS, MOST_DOTS = 5, 150, 400
@@ -60,10 +60,10 @@ def _mistakes(found: ConfusionMatrix) -> tuple[Mistake, ...]:
 def curves_of(
     y: Array, scores: Array, classes: Array
 ) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
-    """ROC and precision by recall: of the second of two classes, or of each against the others.
+    """ROC and precision-recall curves: of the second of two classes, or of each against the others.
 
-    Scores are (m, K): probabilities, or whatever else is larger for more likely classes. Of many
-    classes those are kept that are hardest to tell, by the area below their ROC curve. Classes
+    Scores are (m, K): probabilities, or anything else that is larger for more likely classes. Of
+    many classes the hardest to distinguish are kept, by the area below their ROC curve. Classes
     without test rows have no curve.
     """
     first = 1 if len(classes) == 2 else 0
@@ -121,7 +121,7 @@ def calibration_of(answers: Answers, classes: Array) -> Calibration:
 
 
 def residuals_of(answers: Answers, seed: int) -> Residuals:
-    """True and predicted numbers, and how far they are apart."""
+    """True and predicted numbers, and their differences."""
     y, said = (np.asarray(of, dtype=float) for of in (answers.y, answers.predicted))
     rows = np.arange(len(y))
     if len(y) > MOST_DOTS:

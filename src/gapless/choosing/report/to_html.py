@@ -1,4 +1,4 @@
-"""A report as one page of HTML: no script, nothing from elsewhere, every text escaped."""
+"""A report as one page of HTML: no scripts, no external resources, every text escaped."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .phrases import amount, beside, counted_roles, rounded, shortened, squeezed
 from .sections import ColumnFacts, Measured, Report
 from .to_text import verdict
 
-# Letters of a name in a table, and of what is told of its values.
+# Characters of a name in a table, and of the description of its values.
 NAME, VALUES = 32, 70
-# Letters of a text that is given in full.
+# Characters of a text given in full.
 FULL = 1000
 
 
@@ -36,7 +36,7 @@ def to_html(report: Report) -> str:
 
 @cache
 def page() -> jinja2.Template:
-    """The template, compiled at the first call; who has a time limit does so before it begins."""
+    """The template, compiled at the first call; with a time limit, call it beforehand."""
     return _environment().get_template("template.html")
 
 
@@ -62,7 +62,7 @@ def _environment() -> jinja2.Environment:
         "scored": lambda value: "–" if value is None else f"{value:.4g}".replace("-", "−"),
         "name": lambda text: squeezed(text, NAME) or "(no name)",
         "sentence": lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}.",
-        # A number is not torn from its percent sign.
+        # Keep a number and its percent sign together.
         "tied": lambda text: text.replace(" %", "\u00a0%"),
         "verdict": verdict,
     }
@@ -70,7 +70,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _baseline(report: Report) -> str:
-    """The score without columns, with as many decimals as that of the model."""
+    """The score of the baseline, with as many decimals as that of the model."""
     base, test = report.baseline.value, report.test
     if base is None or test.low is None or test.high is None:
         return "unknown"
@@ -78,7 +78,7 @@ def _baseline(report: Report) -> str:
 
 
 def _values(column: ColumnFacts) -> str:
-    """What a column holds, or why it is not used."""
+    """The contents of a column, or why it is not used."""
     return shortened(figures.in_words(column.distribution) or column.reason, VALUES)
 
 

@@ -22,12 +22,12 @@ def to_json(report: Report, *, indent: int | None = None) -> str:
     report : Report
         The report.
     indent : int or None, default=None
-        Blanks per level; one line if None.
+        Spaces per level; one line if None.
 
     Returns
     -------
     str
-        `from_json` gives the same report again.
+        `from_json` restores the same report.
     """
     plain = {"format": FORMAT} | report.to_dict()
     return json.dumps(plain, indent=indent, ensure_ascii=False, allow_nan=False)
@@ -48,7 +48,7 @@ def from_json(text: str) -> Report:
     Raises
     ------
     ValueError
-        When the text is not a report of this version; the message names the place.
+        If the text is not a report of this version; the message names the place.
     """
     try:
         plain = json.loads(text)
@@ -65,7 +65,7 @@ def from_json(text: str) -> Report:
 
 
 def _check(report: Report) -> None:
-    """Refuse what has the right types, but could not be rendered."""
+    """Refuse data of the right types that could not be rendered."""
     fits = {
         "gaps": len(report.gaps) == 2,
         "versions": "gapless" in report.versions,
@@ -92,12 +92,12 @@ def _is_square(one: Confusion) -> bool:
 
 
 def _has_level(one: Residuals) -> bool:
-    """Whether a share within the intervals comes with the one that was promised."""
+    """Whether a coverage comes with the requested one."""
     return one.coverage is None or None not in (one.coverage.value, one.level)
 
 
 def _read(kind: Any, plain: Any, where: str) -> Any:
-    """A plain value as the type that a field has, or an error that says where it does not fit."""
+    """A plain value as the type of a field, or an error that says where it does not fit."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         return _read_one_of(get_args(kind), plain, where)
@@ -111,7 +111,7 @@ def _read(kind: Any, plain: Any, where: str) -> Any:
         return {name: _read(inner, each, f"{where}.{name}") for name, each in plain.items()}
     if kind is types.NoneType and plain is None:
         return None
-    # A bool is an int to Python, and a whole number is read as an int where a float is meant.
+    # A bool is an int to Python, and an integer is read as an int even if a float is meant.
     if kind is float and type(plain) in (int, float) and abs(plain) <= sys.float_info.max:
         return float(plain)
     if kind is str and type(plain) is str:
@@ -133,7 +133,7 @@ def _read_one_of(kinds: tuple[Any, ...], plain: Any, where: str) -> Any:
 def _read_fields(kind: Any, plain: Mapping[str, Any], where: str) -> Any:
     hints = get_type_hints(kind)
     names = {field.name for field in fields(kind)}
-    # Reports of earlier versions lack what came later, which has a default.
+    # Reports of earlier versions lack newer fields, which have defaults.
     needed = {field.name for field in fields(kind) if field.default is MISSING}
     for what, odd in (("lacks", needed - set(plain)), ("has unknown", set(plain) - names)):
         if odd:

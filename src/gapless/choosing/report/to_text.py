@@ -11,7 +11,7 @@ from .sections import Measured, Model, Report
 # Lines fit a terminal of this width, as far as names allow.
 WIDTH = 80
 MOST_FINDINGS = 20
-# The table of models; columns of numbers stand to the right.
+# The table of models; columns of numbers are right-aligned.
 HEAD = ("", "train", "unseen", "", "optimality", "unseen rows", "time")
 NUMBERS = (1, 2, 6)
 
@@ -46,7 +46,7 @@ def _gaps(report: Report) -> list[str]:
 
 
 def _wrapped(name: str, text: str) -> list[str]:
-    """A named sentence, its further lines below its first word."""
+    """A named sentence; further lines are indented to its first word."""
     lead = f"{name}: "
     return textwrap.wrap(lead + " ".join(text.split()), WIDTH, subsequent_indent=" " * len(lead))
 
@@ -93,14 +93,14 @@ def _fewer_rows(judged: list[Model]) -> list[str]:
 
 
 def _unjudged(one: Model, width: int) -> list[str]:
-    """Why a model has no score, its further lines below the first word."""
+    """Why a model has no score; further lines are indented to the first word."""
     lines = textwrap.wrap(f"{one.status}: {one.reason}", max(WIDTH - width - 1, 20))
     names = [f"  {one.family}", *[""] * len(lines)]
     return [f"{name:<{width}} {line}" for name, line in zip(names, lines)]
 
 
 def _cells(one: Model, error: float) -> tuple[str, ...]:
-    """What is said of a model, with as many decimals as a usual standard error is worth."""
+    """The cells of a model, with as many decimals as a typical standard error is worth."""
 
     def number(value: float | None) -> str:
         return "" if value is None else beside(value, 0.0, error)
@@ -121,7 +121,7 @@ def _placed(column: int, cell: str, width: int) -> str:
 
 
 def verdict(words: str) -> str:
-    """The first word of a sentence about a gap; a dash where there is none."""
+    """The first word of a sentence about a gap; a dash without one."""
     return words.partition(":")[0].partition(" among")[0].strip() or "–"
 
 

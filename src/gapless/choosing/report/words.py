@@ -44,7 +44,7 @@ WITHOUT = {
 
 
 def metric_title(name: str) -> str:
-    """What a metric is called in words."""
+    """The name of a metric in words."""
     return Metric(name).title
 
 
@@ -82,13 +82,13 @@ def answer(choice: Choice) -> str:
             f"No model for {target} is clearly better than a baseline that ignores the columns. "
             f"Baseline: {score}."
         )
-    # R² is 0 for the mean of the test rows, which nobody knows in advance.
+    # R² is 0 for the mean of the test rows, which is not known in advance.
     fails = ", with poor predictions" if choice.metric == "r2" and choice.test.high < 0 else ""
     return f"{_capital(family)} for {target}{fails}: {score}; {base}."
 
 
 def test_rows(choice: Choice, noun: str) -> str:
-    """How many rows were tested, and of how many groups, where that is what counts."""
+    """The number of test rows, and of groups if those count."""
     rows = counted(len(choice.split.test), noun)
     if choice.test_groups is None:
         return rows
@@ -146,7 +146,7 @@ def _of_test(choice: Choice) -> str:
 
 
 def _of_costs(choice: Choice) -> str:
-    """What decisions cost, without which a mean cost means nothing."""
+    """The costs of decisions, without which a mean cost means nothing."""
     costs, classes = choice.costs, choice.model.classes_
     if costs is None or classes is None:
         return ""
@@ -164,7 +164,7 @@ def _of_costs(choice: Choice) -> str:
 
 
 def _of_likeness(choice: Choice) -> str:
-    """What intervals mean where rows are not independent of each other."""
+    """The meaning of intervals if rows are not independent of each other."""
     if choice.test_groups is not None:
         return (
             "Rows of the same group are alike, so the intervals of the scores are computed over "

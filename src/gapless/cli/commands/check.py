@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
-    """Look at a model and a table together; exit with 1 if there are warnings."""
+    """Check a model against a table; exit with 1 if there are warnings."""
     path = model_file(args.model)
     model = _table_model(path)
 

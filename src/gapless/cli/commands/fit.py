@@ -17,10 +17,11 @@ from ..printer import DONE, FINDINGS, Printer
 
 HELP = "compare models on a table, keep the simplest good one, and write it with a report"
 MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
-# Of the time limit, for the choice and for all that is not writing; the report has what is left.
+# Parts of the time limit for the choice and for everything except writing; the report gets the
+# rest.
 FOR_CHOOSING, FOR_ALL = 0.8, 0.96
-# Seconds for the shortest report and its pages, and for each column in a model file. However long
-# they take, this part of the limit is for choosing.
+# Seconds for the shortest report and its pages, and per column of a model file. However long they
+# take, LEAST of the limit is for choosing.
 PAGES, FILES_PER_COLUMN, LEAST = 0.4, 1e-4, 0.2
 
 
@@ -140,7 +141,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
 
 def _load() -> None:
-    """Load all that is needed, before the table is read: the limit is for what comes after."""
+    """Import everything needed before the table is read: the limit is for what comes after."""
     import gapless.choosing
     import gapless.model_io  # noqa: F401
     from gapless.choosing.report import page
@@ -149,7 +150,7 @@ def _load() -> None:
 
 
 def _tell(printer: Printer, text: str, seconds: float, limit: float) -> None:
-    """Report work that belongs to no model, in the form of the events of a choice."""
+    """Report work that belongs to no model, like the events of a choice."""
     event = SimpleNamespace(model="", done=0, total=0, seconds=seconds, limit=limit, text=text)
     printer.progress(event)
 
@@ -194,7 +195,7 @@ class Pages:
 
 
 def _pages(choice: Any, table: Any, limit: float, began: float, printer: Printer) -> Pages:
-    """The report of a choice, within what is left of the time limit."""
+    """The report of a choice, within the rest of the time limit."""
     from gapless.choosing.report import summarize, to_html, to_json, to_text
 
     def tell(part: str) -> None:
@@ -217,7 +218,7 @@ def _write(choice: Any, pages: Pages | None, folder: Path) -> dict[str, str]:
             new(REPORT_FILE).write_text(pages.html, encoding="utf-8")
     model, report = folder / MODEL_FILE, folder / REPORT_FILE
     if pages is None:
-        # A page that an earlier run has left would be taken for that of this model.
+        # A page left by an earlier run would pass for that of this model.
         report.unlink(missing_ok=True)
         return {"model": str(model)}
     return {"model": str(model), "report": str(report)}
@@ -239,7 +240,7 @@ def _say(args: argparse.Namespace, pages: Pages, files: dict[str, str], printer:
 def _say_without_report(
     args: argparse.Namespace, choice: Any, files: dict[str, str], printer: Printer
 ) -> None:
-    """What is known of a model whose report could not be made."""
+    """Print what is known about a model whose report failed."""
     if args.json:
         printer.json({"answer": str(choice).partition("\n")[0], "files": files})
     else:
@@ -247,7 +248,7 @@ def _say_without_report(
     printer.note("The model was saved, but its report could not be written:")
 
 
-# What is left out of the name of a table, in turn.
+# Suffixes removed from the name of a table, in turn.
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 TABLES = (
     *(".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".json", ".jsonl", ".ndjson"),
@@ -264,14 +265,14 @@ def default_folder(table: str) -> Path:
 
 
 def check_results(folder: Path, table: Any) -> None:
-    """See that a folder holds no results of another table.
+    """Check that a folder holds no results of another table.
 
-    They are of the same one if it has the same name, or the very rows of the fit.
+    They belong to the same one if it has the same name, or the exact rows of the fit.
 
     Raises
     ------
     ValueError
-        When it does, or holds a model that cannot be read.
+        If it does, or holds an unreadable model.
     """
     from gapless.model_io import load
 

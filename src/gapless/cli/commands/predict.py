@@ -22,7 +22,7 @@ SUFFIXES = {
 }
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 COVERAGE = 0.9
-# Texts as they stand in the table; other formats have types.
+# Formats with the texts of the table unchanged; other formats have types.
 TEXTS = ("csv", "tsv")
 
 
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
 
 def _format_of(asked: str | None, out: Path | None) -> str:
-    """The format asked for, or that of the file name."""
+    """The requested format, or that of the file name."""
     if out is None:
         if asked == "parquet":
             raise ValueError("Parquet needs a file; name it with -o OUT.parquet.")

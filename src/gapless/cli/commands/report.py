@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
 
 def model_file(name: str) -> Path:
-    """The model file that is meant by a path to it or to the folder that `fit` wrote."""
+    """The model file for a path to it or to the folder that `fit` wrote."""
     path = Path(name)
     if path.is_dir():
         if not (path / MODEL_FILE).is_file():

@@ -1,8 +1,8 @@
 """Bagging of any learner, and what all ensembles of independent members share.
 
-`bagging` has both estimators, `members` how one member is fitted to its draw and asked; `ensemble`
-is the base of bagging, forests and AdaBoost, `out_of_bag` its rows predicted by the members that
-have not drawn them.
+`bagging` has both estimators, `members` how one member is fitted to its draw and predicts;
+`ensemble` is the base of bagging, forests and AdaBoost, `out_of_bag` its rows predicted by the
+members that have not drawn them.
 """
 
 from typing import TYPE_CHECKING

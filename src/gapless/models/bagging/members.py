@@ -278,7 +278,7 @@ class Bagging(Ensemble):
             )
 
     def _fit_members(self, data: EnsembleData, seeds: Array, routed: dict) -> Iterator[list[Any]]:
-        """Yield members; by joblib if n_jobs asks for it."""
+        """Yield members; by joblib if n_jobs requests it."""
         tasks = (delayed(fitted_member)(self, data, seed, routed) for seed in seeds)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", verbose=self.verbose)
         for member in parallel(tasks):

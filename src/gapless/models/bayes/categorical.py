@@ -37,7 +37,7 @@ class CategoricalNB(CountBayes):
         time of a few predictions of all rows.
     min_categories : int or array-like of shape (n_features,), default=None
         The least number of categories of each column; otherwise as many as the largest number in
-        the data asks for.
+        the data requires.
 
     Attributes
     ----------

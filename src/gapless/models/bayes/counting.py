@@ -57,7 +57,7 @@ def log_ratio(part: Array, whole: Array, *, overwrite: bool = False) -> Array:
 
 
 def left_over(counts: Array, taken: Array) -> Array:
-    """counts − taken, and 0 where that is only rounding."""
+    """counts − taken, and 0 if that is only rounding."""
     left = counts - taken
     return np.where(left > 1e-12 * counts, left, 0.0)
 

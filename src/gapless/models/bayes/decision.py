@@ -59,7 +59,7 @@ class BayesDecision(Remembering, AroundClassifier):
         to costs, may have more classes than the rows. None costs 1 for each error, which gives the
         most probable class.
     abstain_cost : float, default=None
-        The cost of leaving a row to somebody else. None does not allow it.
+        The cost of leaving a row undecided. None does not allow it.
     abstain_label : label, default=None
         What `predict` returns for these rows; None is −1, or "abstain" where classes are text.
 
@@ -68,7 +68,7 @@ class BayesDecision(Remembering, AroundClassifier):
     costs_ : ndarray of shape (K, K)
         The cost of each decision.
     certificate_ : Certificate
-        That of the classifier, where it is one of gapless.
+        That of the classifier, if it is one of gapless.
     generalization_ : Generalization
         Minus what a decision on unseen rows costs, or the accuracy there if no costs are given,
         where the classifier is one of gapless.
@@ -175,7 +175,7 @@ class BayesDecision(Remembering, AroundClassifier):
         Returns
         -------
         decisions : ndarray of shape (n_samples,)
-            Classes, and `abstain_label` for rows that are left to somebody else.
+            Classes, and `abstain_label` for rows left undecided.
         """
         decided = self._decide(*self._probabilities_and_costs(X, costs))
         if self.abstain_cost is None:

@@ -310,7 +310,7 @@ def _biases(means: Array, coef: Array, priors: Array) -> Array:
     return -0.5 * np.sum(means * coef, axis=1) + _log(priors)
 
 
-# Rows whose x occurs in several classes are left out one by one, up to this number of them.
+# Rows whose x occurs in several classes are left out one at a time, up to this number of them.
 FEW = 200
 SINGULAR = "without a row the covariance may have no inverse"
 

@@ -95,7 +95,7 @@ class BoostingData:
 
     @property
     def repeats(self) -> Array:
-        """How many rows each row stands for."""
+        """The number of rows that each row represents."""
         return self.outputs.sample_weight
 
     @property

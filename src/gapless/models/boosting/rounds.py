@@ -42,7 +42,7 @@ class Rounds:
     weights : ndarray of shape (n,)
         Weights of the rows in the loss.
     rows : ndarray of shape (n,)
-        How many rows each of them stands for.
+        The number of rows that each represents.
     z : ndarray of shape (n, K)
         Scores to begin with.
     """
@@ -371,9 +371,9 @@ def _summed(of_leaf: Array, left: Array, right: Array) -> Array:
 
 # ---- values of leaves ----------------------------------------------------------------------------
 #
-# Where the second-order model of the loss does not tell. A loss with kinks has no useful curvature,
-# so the value of a leaf is the best constant to add to the scores of its rows (Friedman 2001,
-# section 4.3).
+# For losses without a useful second-order model. A loss with kinks has no useful curvature, so the
+# value of a leaf is the best constant to add to the scores of its rows (Friedman 2001, section
+# 4.3).
 
 
 def best_constants(

@@ -108,7 +108,7 @@ class Nystroem(OfParts, KernelFeatureMap):
     components_ : {ndarray, sparse matrix} of shape (m, n_features)
         The landmarks.
     component_indices_ : ndarray of shape (m,)
-        Where they stand in the training data.
+        Their positions in the training data.
     normalization_ : ndarray of shape (m, m)
         K(Z, Z)^(−½), symmetric.
     kernel_ : Kernel

@@ -269,7 +269,7 @@ class GaussianProcessRegressor(KernelRegressor):
         Parameters
         ----------
         theta : array-like of shape (n_parameters,), default=None
-            Logarithms of the kernel's parameters; None stands for those of `kernel_`.
+            Logarithms of the kernel's parameters; None uses those of `kernel_`.
         eval_gradient : bool, default=False
             Whether to return the gradient as well, which needs theta.
         clone_kernel : bool, default=True

@@ -49,7 +49,7 @@ WITHOUT_GRAM = (
 SMALL = 2000
 # Steps of conjugate gradients with a float32 factor before float64 takes over.
 MOST_STEPS = 40
-# Up to this many columns are solved one by one, which is faster than LAPACK's way.
+# Up to this many columns are solved one at a time, which is faster than LAPACK's way.
 FEW_COLUMNS = 5
 # A residual of the first share of its terms is as small as it gets, one of the second good enough.
 ROUNDING, ENOUGH = 4 * EPS, 1e-12
@@ -73,7 +73,7 @@ class Coefficients:
 
 @dataclass(frozen=True, eq=False)
 class KernelSquares:
-    """Distinct rows with their kernel: what is minimised, but for the strength λ.
+    """Distinct rows with their kernel: what is minimised, except for the strength λ.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
         parameters, and `transform` gives the features of any rows.
     certificate_ : Certificate
         How far the fit can be from the best possible one; its verdict says if that concerns the
-        kernel or what stands for it.
+        kernel or its approximation.
     n_iter_ : ndarray of shape (1,)
         Number of steps.
     C_, gamma_ : float

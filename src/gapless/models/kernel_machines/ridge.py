@@ -73,7 +73,7 @@ class KernelRidge(KernelRegressor):
     select : {"min", "1se"}, default="min"
         With "loo", the best strength, or the strongest penalty within one standard error of it.
     approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
-        What stands for the kernel: itself (None), landmarks among the rows, or random features;
+        What replaces the kernel: itself (None), landmarks among the rows, or random features;
         "auto" takes the kernel itself up to 20,000 distinct rows, and landmarks beyond.
     n_components : int, default=None
         How many landmarks or random features. None doubles them until leave-one-out no longer
@@ -84,15 +84,15 @@ class KernelRidge(KernelRegressor):
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Coefficients c, float64; 0 for rows of weight 0. Of the landmarks, where those stand for
-        the kernel; not there for random features.
+        Coefficients c, float64; 0 for rows of weight 0. Of the landmarks, if those replace the
+        kernel; not there for random features.
     intercept_ : float or ndarray of shape (n_targets,)
         Bias b.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Training rows, which predictions need; for a precomputed kernel, its matrix. The landmarks
-        alone, where those stand for the kernel.
+        alone, if those replace the kernel.
     features_ : KernelFeatures
-        The features of landmarks, or random ones, where they stand for the kernel.
+        The features of landmarks, or random ones, if they replace the kernel.
     coef_ : ndarray of shape (n_components,) or (n_targets, n_components)
         The coefficients of these features.
     kernel_ : Kernel

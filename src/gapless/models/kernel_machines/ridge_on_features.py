@@ -37,7 +37,7 @@ class RidgeOnFeatures(WithKernel, Ridge):
     kernel : Kernel
         The kernel, all parameters numbers.
     approximation : {"nystroem", "random_features"}
-        What stands for it.
+        What replaces it.
     n_components : int or None
         How many features; None doubles them until leave-one-out no longer improves.
     random_state : int

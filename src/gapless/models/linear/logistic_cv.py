@@ -75,7 +75,7 @@ class LogisticRegressionCV(LogisticRegression):
         Largest number of steps.
     refit : bool, default=True
         Whether to fit all rows with the chosen C. If False, the coefficients and C are the means of
-        the best of each fold, which is no minimum, and the certificate says so.
+        the best of each fold, which is not a minimum, and the certificate says so.
     use_legacy_attributes : bool, default="warn"
         Whether `C_`, `l1_ratio_`, `coefs_paths_`, `scores_` and `n_iter_` have the shapes of before
         scikit-learn 1.8: dictionaries by class, and arrays that repeat a number. "warn" is True,

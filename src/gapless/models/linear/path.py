@@ -71,7 +71,7 @@ class Path:
         )
 
     def plot(self, *, names: Sequence[str] | None = None, axes=None):
-        """Draw coefficients and, where it is known, the score on unseen rows against the strength.
+        """Draw coefficients and, if known, the score on unseen rows against the strength.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class ScoredPath:
     parameters : list of list of Parameters
         Of each model, one for each of its problems.
     rows : ndarray of int, shape (r,)
-        The distinct rows (x, y): where each first stands in the data.
+        The distinct rows (x, y): their first positions in the data.
     weights : ndarray of shape (r,)
         Sums of the weights of equal rows.
     z : ndarray of shape (r, m, K), or None

@@ -53,7 +53,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     @described(ROWS)
     def predict(self, X, *, interval=None):
-        """Predict targets, with intervals where they are asked for.
+        """Predict targets, with intervals if requested.
 
         Parameters
         ----------

@@ -318,7 +318,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
 
     @property
     def _requested_neighbors(self) -> int:
-        """How many neighbours the parameters ask for."""
+        """The number of neighbours that the parameters request."""
         return int(self.n_neighbors)
 
     @described(QUERIES)

@@ -89,7 +89,7 @@ class RiskRegressor(WithKernel, LinearRegressor):
 
     Notes
     -----
-    Several targets are fitted one by one, unless the penalty couples them (group). Costs are those
+    Several targets are fitted separately, unless the penalty couples them (group). Costs are those
     of the solver that the loss and the penalty allow; a loss or penalty without the methods that
     faster solvers need runs by proximal gradient.
 

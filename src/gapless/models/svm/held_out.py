@@ -94,11 +94,11 @@ class MachineFit(Refittable):
     points : list of Point
         Their solutions, or where another fit may begin.
     rows : TrainingRows
-        Which rows of the data those stand for.
+        The rows of the data that those represent.
     of_x : ndarray of int, shape (m,)
         Which distinct x each distinct row has.
     design : Design or None
-        The rows of the data; None where they are not numbers.
+        The rows of the data; None if they are not numbers.
     y, weights : ndarray of shape (n,)
         Targets, or classes, of all rows, and how much each counts in a score.
     tol : float

@@ -30,7 +30,7 @@ ROUNDS = 8
 RESOLVED = 1e-12
 # Up to this many rows, the eigenvalues of a kernel that may be indefinite are computed.
 CHECKED_ROWS = 1000
-# A lower bound holds for biases up to FAR times the size of this one, since Σθ = 0 but for
+# A lower bound holds for biases up to FAR times the size of this one, since Σθ = 0 except for
 # rounding; a Σθ beyond the share BALANCED of Σ|θ| is not rounding, and such a θ proves nothing.
 FAR, BALANCED = 1e3, 1e-9
 # The bias is in the middle of what KKT allows: a row misses its own condition by up to this.

@@ -328,7 +328,7 @@ class WithApproximation(SupportVectorMachine):
         return features_for(self, kernel, kind, some, self.time_limit)
 
     def _kind(self, data: Training, count: int) -> str:
-        """What stands for the kernel of `count` distinct rows."""
+        """What replaces the kernel for `count` distinct rows."""
         is_given = self._is_precomputed or data.X.ndim != 2
         if is_given and self.approximation not in (AUTO, None):
             raise ValueError(

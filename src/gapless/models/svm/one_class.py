@@ -56,7 +56,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     offset_ : float
         ρ: the score of a row is its ⟨w, φ(x)⟩ less this.
     generalization_ : Generalization
-        The share of unseen rows that are inside, against 1 − ν: rows are held out one by one where
+        The share of unseen rows that are inside, against 1 − ν: rows are held out one at a time if
         that is cheap, else in folds.
 
     Notes

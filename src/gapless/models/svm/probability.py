@@ -41,8 +41,8 @@ class Probabilities:
     Parameters
     ----------
     pairs : ndarray of int, shape (P, 2), or None
-        Of each machine, the class for which a positive value speaks, and the other one. None where
-        there is one score for each class.
+        For each machine, the class of a positive value, and the other one. None if there is one
+        score for each class.
     slopes : ndarray of shape (P,), or (1,) without pairs
         Factors a of the decision values.
     power : float
@@ -102,9 +102,9 @@ class LaterProbabilities:
     Parameters
     ----------
     sides : ndarray of int, shape (problems, 2), or None
-        The classes for which positive and negative scores of each problem speak.
+        The classes of positive and negative scores of each problem.
     is_offered : bool
-        Whether `predict_proba` tells them: probability=False asks for none.
+        Whether `predict_proba` is available: not with probability=False.
     fitted : MachineFit or None
         The fit, if it is small enough to be kept.
     found : Probabilities or None

@@ -261,7 +261,7 @@ def _climb(
     best: Moves,
     length: int,
 ) -> Moves:
-    """Go from neighbour to better neighbour until none is better; where that is.
+    """Move to better neighbours until none is better; return where that is.
 
     Open parameters are given by the moves from where they begin, the others by their values.
     """

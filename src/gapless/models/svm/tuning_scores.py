@@ -41,8 +41,8 @@ UNSURE, STILL, ROUGHLY = 0.5, 0.05, 0.15
 SMALL = 500
 # Kernel matrices are kept up to this many bytes.
 KEPT_BYTES = 3e8
-# The weight of a row's log-likelihood beside whether it is right, which decides little more than
-# ties, and the least log-likelihood that counts.
+# The weight of a row's log-likelihood compared with whether it is right, which decides little more
+# than ties, and the least log-likelihood that counts.
 LIGHT, UNLIKELY = 0.005, -5.0
 ONE_AGAINST_NONE = np.array([[0, 1]])
 

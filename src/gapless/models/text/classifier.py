@@ -104,13 +104,13 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     lowercase : bool, default=True
         Whether upper and lower case are treated as the same.
     strip_accents : {"ascii", "unicode"}, callable or None, default=None
-        Whether letters with and without accents are treated as the same.
+        Whether characters with and without accents are treated as the same.
     token_pattern : str, default=r"(?u)\b\w\w+\b"
         Regular expression of a word.
     binary : bool, default=False
         Whether only the presence of a word counts, and not how often it occurs.
     sublinear_tf : bool, default=False
-        Whether 1 + log n_w stands for n_w in tf-idf; an error where words are only counted.
+        Whether 1 + log n_w replaces n_w in tf-idf; an error where words are only counted.
     time_limit : float, default=None
         Seconds after which the best model found so far is kept.
 

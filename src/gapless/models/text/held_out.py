@@ -97,7 +97,7 @@ def strengthened(classifier: Any, factor: float) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """A classifier that has answered: X = [[i]] asks for its answer z[i] to row i."""
+    """A stand-in for a classifier: X = [[i]] returns its answer z[i] for row i."""
 
     z: Array
     classes_: Array

@@ -22,14 +22,14 @@ Array = np.ndarray
 
 # How the core derives impurities from the classes in the leaves; 0 if it cannot.
 IMPURITIES = {"gini": 1, "entropy": 2, "log_loss": 2, "gain_ratio": 2}
-# So many values are looked at first: mostly they tell already that a type is too narrow.
+# Check this many values first: mostly they already show that a type is too narrow.
 FEW = 1000
 STATISTICS = ("n_node_samples", "weighted_n_node_samples", "impurity", "value")
 
 
 @dataclass(frozen=True, eq=False)
 class CompactTrees(Sequence):
-    """A sequence of trees, each made when it is asked for.
+    """A sequence of trees, each built on demand.
 
     Parameters
     ----------

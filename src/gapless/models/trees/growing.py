@@ -89,7 +89,7 @@ class TreeData:
     validation : Rows or None
         Rows that were given to judge splits by.
     edges : list of (ndarray or None)
-        Where the numbers of each column are cut into bins, for trees that ask for bins alone.
+        Where the numbers of each column are cut into bins, for trees that split on bins alone.
     uncut : array or None
         F with numbers in place of such bins.
     """
@@ -180,7 +180,7 @@ class Options:
     min_weight_leaf : float, default=0.0
         The least weight of a leaf.
     min_impurity_decrease : float, default=0.0
-        A split must lower the impurity, weighted by its share of all rows, so much.
+        A split must lower the impurity, weighted by its share of all rows, by at least this much.
     monotonic : ndarray of int8 or None, default=None
         For each column 1, −1 or 0: whether the prediction (of the second of two classes) may only
         rise or fall with it.
@@ -290,7 +290,7 @@ def grow(
     weights : ndarray of shape (n,) or None, default=None
         Weights in the impurity; a row of weight 0 is absent.
     counts : ndarray of shape (n,) or None, default=None
-        How many rows each row stands for where rows are counted; by default ⌈weight⌉.
+        The number of rows that each row represents, if rows are counted; by default ⌈weight⌉.
     seed : int, default=0
         Of the draws of columns and thresholds; 0 … 2⁶⁴ − 1.
 
@@ -371,7 +371,7 @@ def grown_in_time(grow: Callable[[int], Any], most: int, seconds: float | None) 
     grow : callable
         Grows a tree of at most the depth that it is given.
     most : int
-        The depth that is asked for.
+        The requested depth.
     seconds : float or None
         The limit; without one the tree is grown at once, and Ctrl-C leaves nothing.
     """

@@ -30,12 +30,12 @@ LEAF = -2
 
 @dataclass(frozen=True, eq=False)
 class MultiwayTree:
-    """A grown tree; nodes stand in preorder, each in front of what is below it.
+    """A grown tree; nodes are in preorder, each before what is below it.
 
     Attributes
     ----------
     feature : ndarray of int, shape (nodes,)
-        The column that a node asks for, −2 at leaves.
+        The column that a node splits on, −2 at leaves.
     threshold : ndarray of shape (nodes,)
         Where numbers are divided, NaN for categories and at leaves.
     parent, branch : ndarray of int, shape (nodes,)
@@ -219,7 +219,7 @@ class Rule:
         Whether the gain is divided by the information of the branches, among tests of at least
         average gain (C4.5), or counts as it is (ID3).
     smallest_branch : float
-        At least two branches must have so much weight.
+        At least two branches must have this weight.
     max_depth : int or None
         The largest depth.
     """
@@ -406,7 +406,7 @@ def _first_best(tests: list[Test], scores: list[float]) -> Test:
 
 
 def entropy(counts: Array) -> Array:
-    """Entropy in bits of weights along the last axis; 0 where there are none."""
+    """Entropy in bits of weights along the last axis; 0 if there are none."""
     counts = np.asarray(counts, dtype=float)
     total = counts.sum(axis=-1)
     shares = counts / np.where(total > 0, total, 1.0)[..., None]

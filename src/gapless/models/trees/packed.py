@@ -37,7 +37,7 @@ class PackedTrees:
     table : ndarray of float64, shape (rows, width)
         Values of leaves. Of several numbers every value is there once, single classes first.
     asked : AskedColumns
-        What the nodes ask about.
+        What the nodes split on.
     numbers : ndarray of int32, shape (nodes,), or None
         What each packed node is called in its tree; None if its place there.
     groups : int
@@ -218,9 +218,8 @@ def _dense_parts(X: Any) -> Iterator[tuple[slice, Array]]:
 
 # ---- what the nodes ask about --------------------------------------------------------------------
 #
-# The thresholds that a column is compared with, in all trees together, are numbered in increasing
-# order. A node then needs the number of its threshold alone, and a row can be coded once for all
-# trees.
+# The thresholds of a column, in all trees together, are numbered in increasing order. A node then
+# needs only the number of its threshold, and a row can be coded once for all trees.
 
 # The number of thresholds of a column that 8 and 16 bits can distinguish: a code counts those below
 # a value, and one code is for missing values.

@@ -53,7 +53,7 @@ class PruneTrace:
     is_pruned : ndarray of bool, shape (m,)
         Whether it became a leaf.
     kept_as : ndarray of int, shape (m,)
-        The number of the node in the pruned tree, −1 where it is gone with one above it.
+        The number of the node in the pruned tree, −1 if it is gone with one above it.
     """
 
     cost: str

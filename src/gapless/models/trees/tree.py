@@ -30,7 +30,7 @@ class Tree:
         Nodes are in preorder (in the order of their making where the best was split first);
         −1 for leaves.
     feature : ndarray of int64, shape (nodes,)
-        The column that is asked about; −2 for leaves.
+        The column of the split; −2 for leaves.
     threshold : ndarray of float64, shape (nodes,)
         Numbers up to it go left; −2 for leaves, NaN where the question is about categories.
     missing_go_to_left : ndarray of uint8, shape (nodes,)

@@ -4,7 +4,7 @@ Some rows F respond when others are left out: their dual variables θ = −s·�
 stiffness of the loss. The others keep theirs. With C = K_FF + A_F⁻¹, K = XΛ⁻¹Xᵀ, and the free
 columns U (a column of ones for the bias), C⁻¹ off U is P, and θ_F = P ŷ_F with ŷ = z + θ/A. So
 
-    z₍₋ᵢ₎ = ŷᵢ − θᵢ/Pᵢᵢ  in F,        zᵢ − θᵢ(Kᵢᵢ − kᵢᵀPkᵢ)  elsewhere, but for the bias.
+    z₍₋ᵢ₎ = ŷᵢ − θᵢ/Pᵢᵢ  in F,        zᵢ − θᵢ(Kᵢᵢ − kᵢᵀPkᵢ)  elsewhere, except for the bias.
 
 Nothing is the difference of nearly equal numbers, however small the penalty and the residuals.
 For rows at a kink of a piecewise-linear loss A = ∞, and this is the span rule.
