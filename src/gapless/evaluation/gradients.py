@@ -99,7 +99,7 @@ def gradient_check(
     >>> gradient_check(Huber(delta=0.5)).is_right
     True
     >>> print(gradient_check(lambda x: x[0] ** 2, lambda x: [3 * x[0]], at=[1.0]))
-    wrong: the gradient at (0,) is 3, but differences give 2 (relative error 0.5).
+    wrong: the gradient at (0,) is 3, but finite differences give 2 (relative error 0.5).
     """
     if isinstance(function, Loss):
         if gradient is not None or (at is None) != (y is None):
