@@ -1,7 +1,7 @@
 """What an estimator says about itself: three members of its class, from which lists are built.
 
 _formula()   what the fitted model minimises, as a `Formula`, for `gapless show`; None, with the
-             reason in the docstring, where no formula says it.
+             reason in the docstring, if no formula describes it.
 _examples    the data on which the demo shows the model, with its parameters there; () for none.
 _guide       the page of the guide that describes it: "trees" is docs/guide/trees.md.
 

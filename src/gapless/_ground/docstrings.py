@@ -15,7 +15,7 @@ A table is numpydoc text, kept next to the base class of a family:
 
 `described` completes the docstring below it: parameters come in the order of the signature, each
 with its default from there; names that end in an underscore are attributes and come after the
-class's own. What a docstring describes itself stays as it is, and of several tables the first that
+class's own. A docstring's own entries stay unchanged, and of several tables the first that
 describes a name counts.
 """
 

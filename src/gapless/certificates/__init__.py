@@ -1,6 +1,6 @@
 """The optimality gap: a bound on how far a fit is from the best one, proved from the data.
 
-`certificate` combines the evidence and says it in words, `optimality` recomputes objective, lower
+`certificate` combines the evidence and puts it in words, `optimality` recomputes objective, lower
 bound and conditions row by row, `recession` finds objectives without a minimiser. Knows problems,
 never a solver.
 """

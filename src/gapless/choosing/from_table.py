@@ -216,7 +216,7 @@ def _units(table: Table, columns: Sequence[Column], rows: Array) -> int:
     return len(rows) if labels is None else int(labels.max()) + 1
 
 
-# ---- what the caller asks for --------------------------------------------------------------------
+# ---- what the caller requests --------------------------------------------------------------------
 
 
 def _names(models: str | Sequence[str] | None) -> list[str] | None:

@@ -174,7 +174,7 @@ class Schedule:
     def _promising(self) -> list[Trial]:
         """Families that have not seen all their rows and may come first, the best ahead."""
         found = [trial for trial in self.judging.trials.values() if self._is_open(trial)]
-        # Of stopped ones only the price is known.
+        # Only the price of stopped ones is known.
         return sorted(found, key=lambda trial: (-trial.unseen, self._price(trial.family)))
 
     def _is_open(self, trial: Trial) -> bool:

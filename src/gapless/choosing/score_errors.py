@@ -46,11 +46,11 @@ class ScoreErrors:
     metric: Metric
 
     def of(self, held: HeldOut) -> float:
-        """Of the score on unseen rows."""
+        """The standard error of the score on unseen rows."""
         return float(np.hypot(held.standard_error, self._of_one_more(held)))
 
     def behind(self, held: HeldOut, best: HeldOut) -> float:
-        """Of the difference from the best; 0 for the best itself.
+        """The standard error of the difference from the best; 0 for the best itself.
 
         Agresti and Min (2005, Statistics in Medicine 24) add as much: half a row to those in which
         the one alone is right, and half a row to the others.
@@ -61,12 +61,12 @@ class ScoreErrors:
         return float(np.hypot(behind_error(held, best, self.rows), more))
 
     def expected(self, after: Corrected, chosen: HeldOut) -> float:
-        """Of the score corrected for selection."""
+        """The standard error of the score corrected for selection."""
         more = np.sqrt(SPREADS) * self._of_one_more(chosen)
         return float(np.hypot(after.standard_error, more))
 
     def of_test(self, after: Corrected, chosen: HeldOut, units: int) -> float:
-        """Of a test with `units` rows, or groups, around the corrected score.
+        """The standard error of a test with `units` rows, or groups, around the corrected score.
 
         Test rows vary like held-out rows, and fewer of them vary more.
         """

@@ -4,8 +4,8 @@ UTF-8 and UTF-16 are recognised by their bytes. All others were mostly saved by 
 encoding of its country. Each one that can decode the bytes gives different words; the one whose
 words look most like words is taken, and of several the one that charset-normalizer finds least
 messy. By itself that package is made for prose, and takes Western European words in a table for
-Czech or Korean. Of 44 short tables in 22 encodings, written after the rules and before two of them
-were changed, it reads 22 correctly, and this way read 41 at first.
+Czech or Korean. Of 44 short tables in 22 encodings, written after the rules but before two of them
+changed, it reads 22 correctly; these rules read 41 at first.
 """
 
 from __future__ import annotations

@@ -334,7 +334,7 @@ def _unit(texts: pl.Series) -> str | None:
 
 
 def several_units(texts: pl.Series) -> list[str]:
-    """Units of which nearly all texts have one; none if they are many."""
+    """The units of a column in which nearly all texts have one; none if they are many."""
     few = sample_of(texts)
     units = few.str.extract(UNIT_AFTER, 2).drop_nulls()
     if len(units) < SHARE_OF_NUMBERS * len(few) or few.n_unique() < 2 * MOST_UNITS:

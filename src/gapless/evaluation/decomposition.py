@@ -30,11 +30,11 @@ class BiasVariance:
     error : float
         The mean error of the models: squared for numbers, the share of wrong classes for classes.
     bias : float
-        Of numbers the mean squared distance of the mean prediction from the target; of classes the
-        share of rows whose most frequent prediction is wrong.
+        For numbers the mean squared distance of the mean prediction from the target; for classes
+        the share of rows whose most frequent prediction is wrong.
     variance : float
-        What the variation of the predictions adds to the error. Of classes it adds where the most
-        frequent prediction is right and subtracts where it is wrong, so it may be negative.
+        What the variation of the predictions adds to the error. For classes it adds if the most
+        frequent prediction is right and subtracts if it is wrong, so it may be negative.
     noise : float
         The error that the best possible predictions would have; 0 if `truth` was not given, and
         then a part of the bias.

@@ -62,7 +62,7 @@ class PartialDependence:
     def plot(self, *, axes=None):
         """Draw the mean prediction by the value, with a line for each class; returns the axes."""
         plots = pictures()
-        # Of two classes, the second is enough.
+        # With two classes, the second is enough.
         kept = slice(1, None) if len(self.classes) == 2 else slice(None)
         return plots.partial_dependence(
             self.values,
@@ -168,8 +168,8 @@ def partial_dependence(
     X : array-like, sparse matrix or table
         Rows to average over.
     column : int or str, or a pair of them
-        Which column is set: its place, or its name in a table. Of a pair, all pairs of values are
-        tried.
+        Which column is set: its position, or its name in a table. For a pair, all pairs of values
+        are tried.
     sample_weight : array-like of shape (n,), default=None
         How much each row counts in the mean.
     most_values : int, default=20
@@ -190,8 +190,8 @@ def partial_dependence(
     Costs most_values·most_rows predictions, for a pair most_values²·most_rows. Where these are
     many, trees, forests, and boosting of numbers whose loss has no link, need none: each row is
     followed once to all leaves that it can reach, and the means are the same. All other columns
-    stay as they are, so where columns depend on each other, impossible rows are predicted as well
-    and the mean is misleading.
+    stay unchanged, so if columns depend on each other, impossible rows are predicted as well and
+    the mean is misleading.
 
     References
     ----------
@@ -318,8 +318,8 @@ def _values_of(column: Array, rows: Array, most: int) -> tuple[Array, tuple[Any,
 def _spread(counts: Array, most: int) -> Array:
     """Places of at most `most` of the distinct values, which have `counts` rows each.
 
-    Quantiles of the rows; where most rows share a few values, also of the distinct values, since a
-    line through three points would say little of what lies between.
+    Quantiles of the rows; if most rows share a few values, also of the distinct values, since a
+    line through three points would show little of what lies between.
     """
     shares = np.linspace(0.01, 0.99, most)
     by_rows = np.searchsorted(np.cumsum(counts), shares * (counts.sum() - 1), side="right")
@@ -332,7 +332,7 @@ def _spread(counts: Array, most: int) -> Array:
 
 
 def _answers(model: Any, X: Any) -> tuple[Array, tuple[Any, ...], str]:
-    """What is predicted, (n, K), the classes, and what it is."""
+    """The predictions (n, K), the classes, and the name of the prediction."""
     if not is_classifier(model):
         return np.asarray(model.predict(X), dtype=float).reshape(X.shape[0], -1), (), "prediction"
     classes = np.asarray(model.classes_)

@@ -43,7 +43,7 @@ class Resampled:
         "balanced" if train and unseen are not more than two standard errors apart, else "unknown"
         (`compare` shows whether a simpler model does better); then the scores in words.
     of_splits : tuple of float
-        The unseen score of each split on its own; NaN where it is not defined there.
+        The unseen score of each split on its own; NaN if it is undefined there.
     """
 
     metric: str
@@ -193,7 +193,7 @@ class HeldOut:
 
     @cached_property
     def standard_error(self) -> float:
-        """Of `unseen`, over units."""
+        """The standard error of `unseen`, over units."""
         return self._judge.standard_error(self._known, self._rows.units)
 
     @cached_property
@@ -312,7 +312,7 @@ def _of_rows(held: HeldOut) -> Array | None:
 
 
 def score(answers: StandIn, rows: Rows, some: Array, scoring: Any) -> float:
-    """Of some of the rows; NaN if it is undefined, such as an area for one class alone."""
+    """The score of some of the rows; NaN if undefined, such as an area for one class alone."""
     counts = np.zeros(len(rows))
     counts[some] = rows.counts[some]
     try:

@@ -162,7 +162,7 @@ def double_descent(
 
 
 def _as_numbers(y: Array, y_test: Array) -> tuple[Array, Array]:
-    """Targets (n, K): numbers as they are, centred; classes as 0 and 1."""
+    """Targets (n, K): numbers, centred; classes as 0 and 1."""
     if y.dtype.kind in "fiu" and (y.dtype.kind == "f" or len(np.unique(y)) > 20):
         y, y_test = y[:, None].astype(float), y_test[:, None].astype(float)
     else:

@@ -40,7 +40,7 @@ class LearningCurve:
     of_folds : ndarray of shape (m, k)
         The unseen score in each fold.
     chance : float
-        The unseen score of a baseline that ignores the features; NaN where it has none.
+        The unseen score of a baseline that ignores the features; NaN if it has none.
     metric : str
         What the score is; higher is better.
     is_loss : bool, default=False

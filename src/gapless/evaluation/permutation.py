@@ -38,7 +38,7 @@ class PermutationImportance:
     repeats : ndarray of shape (d, n_repeats)
         The loss in each shuffle.
     score : float
-        The score with all columns as they are.
+        The score with all columns unchanged.
     metric : str
         What the score is.
     """
@@ -101,9 +101,9 @@ def permutation_importance(
 
     Notes
     -----
-    Costs d·n_repeats predictions of all rows. Of columns with the same information, each can
-    replace the other, and both look unimportant. The standard error is over rows: a loss below two
-    of them cannot be distinguished from noise.
+    Costs d·n_repeats predictions of all rows. Columns with the same information can replace each
+    other, and both look unimportant. The standard error is over rows: a loss below two of them
+    cannot be distinguished from noise.
 
     References
     ----------
@@ -148,7 +148,7 @@ def permutation_importance(
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """The answers of a model for some rows, their score, and who judged."""
+    """The answers of a model for some rows, their score, and its judge."""
 
     judge: Judge
     score: float
@@ -210,7 +210,7 @@ def _donors(rows: Rows, rng: np.random.Generator) -> Array:
 
 
 def _standard_error(whole: _Scored, shuffled: list[_Scored], rows: Rows) -> float:
-    """Of the mean loss, over rows: from the loss of each row, or by leaving blocks of rows out."""
+    """The error of the mean loss over rows: from each row's loss, or by leaving blocks out."""
     of_rows = whole.of_rows
     if of_rows is not None:
         loss = of_rows - np.mean([np.asarray(other.of_rows) for other in shuffled], axis=0)

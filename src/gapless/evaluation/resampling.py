@@ -243,7 +243,7 @@ def _weight_of_outside(train: float, outside: float, chance: float) -> float:
 
 
 def _standard_error(found: Sequence[HeldOut], tests: list[Array], rows: Rows) -> float:
-    """Of the score outside: over units from each row's mean score, else from the samples' scores.
+    """The error of the score outside: over units by each row's mean score, else by the samples'.
 
     The score of a sample varies with about 0.368 n rows, the mean of all samples with n.
     """

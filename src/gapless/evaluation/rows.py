@@ -53,7 +53,7 @@ class Rows:
     Parameters
     ----------
     X : array-like, sparse matrix or table of n rows
-        The features, handed to models as they are.
+        The features, passed to models unchanged.
     y : ndarray of shape (n,) or (n, K)
         Targets.
     weights : ndarray of shape (n,) or None
@@ -129,7 +129,7 @@ class Rows:
         return int(self.units.max()) + 1
 
     def strata(self, model: Any) -> Array | None:
-        """The classes, of which every part should have its share."""
+        """The classes, by which every part is stratified."""
         return self.y if is_classifier(model) and self.y.ndim == 1 else None
 
     def classes(self, model: Any) -> Array | None:
@@ -158,7 +158,7 @@ class Rows:
         return np.column_stack(sums) / total[:, None], total
 
     def standard_error(self, values: Array, rows: Array) -> float:
-        """Of the weighted mean of a value of some rows, over units."""
+        """The standard error of the weighted mean of a value of some rows, over units."""
         of_unit = np.unique(self.units[rows], return_inverse=True)[1]
         return float(mean_and_error(values, self.counts[rows], of_unit)[1])
 
@@ -196,7 +196,7 @@ class Rows:
     def _latest(self, time: Array, part: float) -> Split:
         moments, moment = np.unique(time, return_inverse=True)
         past = np.cumsum(np.bincount(moment, self.counts, len(moments)))
-        # Of equal moments all are held out, or none; rounding adds none.
+        # Equal moments are all held out, or none; rounding adds none.
         first = np.searchsorted(past, (1 - part) * past[-1] * (1 + 1e-12), side="right")
         late = moment >= min(first, moment[self.is_counted].max())
         if not np.any(~late & self.is_counted):
@@ -246,7 +246,7 @@ def _as_numbers(X: Any) -> Any:
 
 
 def _numbered(values: Array) -> Array:
-    """Numbers as they are; else the rank of each value among the distinct ones."""
+    """Numbers unchanged; else the rank of each value among the distinct ones."""
     if values.dtype.kind not in "fiubmM":
         values = np.array([str(value) for value in values])
     elif values.dtype.kind in "fiub" and np.all(np.isfinite(values)):

@@ -108,8 +108,8 @@ def precision(
     Returns
     -------
     Score, or dict of label to Score
-        The value with its interval; a dict for average=None. Where no row was predicted to be in
-        the class, the value is 0, as in scikit-learn, and the interval reaches from 0 to 1.
+        The value with its interval; a dict for average=None. If no row was predicted to be in the
+        class, the value is 0, as in scikit-learn, and the interval reaches from 0 to 1.
     """
     data = read_decisions(y_true, y_pred, sample_weight)
     return _by_class(PRECISION, data, average, pos_label, level, method)
@@ -304,7 +304,7 @@ def mean_cost(
     y_true, y_pred : array-like of shape (n,)
         True classes and decisions.
     cost_matrix : array-like of shape (K, K) or (K,), or dict, default=None
-        Row i, column j: what it costs to decide for class j where class i is true; or the costs of
+        Row i, column j: the cost of deciding for class j when class i is true; or the costs of
         missing each class. None costs 1 for each error.
     costs : array-like of shape (n, K, K) or (n, K), default=None
         The same for each row, in place of `cost_matrix`.

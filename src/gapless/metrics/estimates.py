@@ -85,7 +85,7 @@ class Smooth:
         return Smooth(self.value, pulls, Rows.of(np.ones(len(pulls))), self.bounds, fewest)
 
     def interval(self, level: float) -> Interval:
-        """By Student's t: of the logits if the number is a share, as it is for a difference."""
+        """By Student's t: of the logits for a share, of the number itself for a difference."""
         check_level(level)
         low, high = self.bounds
         is_share = (low, high) == (0.0, 1.0)
@@ -148,7 +148,7 @@ class Ratio:
 
     @cached_property
     def value(self) -> float:
-        """The ratio; 0 where nothing is counted below."""
+        """The ratio; 0 if the denominator is 0."""
         below = self.rows.sum(self.b)
         return self.rows.sum(self.a) / below if below > 0 else 0.0
 

@@ -297,9 +297,9 @@ class RecalibratedClassifier(AroundClassifier):
     method : {"auto", "sigmoid", "isotonic", "none"}, default="auto"
         The map from scores to probabilities: σ(a·s + b) with s the log-odds or the decision value
         (Platt 1999), or a step function that does not fall (Zadrozny and Elkan 2002), which needs
-        some hundred rows. Of more than two classes each has its own, and they are scaled to a sum
-        of 1. "auto" takes the one with the least log loss by folds of the held-out rows, among them
-        the probabilities as they are.
+        some hundred rows. With more than two classes each has its own, and they are scaled to a sum
+        of 1. "auto" takes the one with the least log loss by folds of the held-out rows, including
+        the unchanged probabilities.
 
     Attributes
     ----------

@@ -81,8 +81,8 @@ def r2(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0.
     Returns
     -------
     Score
-        The value with its interval: that of the part which is not explained, found as for `mse`.
-        As in scikit-learn, the value is 1 for perfect predictions and else 0 where y does not vary.
+        The value with its interval: that of the part which is not explained, found as for `mse`. As
+        in scikit-learn, if y does not vary the value is 1 for perfect predictions and else 0.
     """
     data = read_numbers(y_true, y_pred, sample_weight)
     left = unexplained(data)

@@ -288,7 +288,7 @@ def by_name(name: str | Penalty) -> Penalty:
 
 
 def per_feature(name: str, values: Any, d: int) -> Array | float:
-    """Values per feature, checked to be d of them; a number stands for all, None for 1."""
+    """Values per feature, checked to be d of them; a number is used for all, None means 1."""
     values = 1.0 if values is None else np.asarray(values, dtype=float)
     if np.ndim(values) and len(values) != d:
         raise ValueError(f"{name} has {len(values)} entries, but there are {d} features.")

@@ -86,7 +86,7 @@ def inline_svg(
     -------
     str
         An `<svg>` element of width 360. The page may set the variables `--accent`, `--faint`,
-        `--rule`, `--ink`, `--soft` and `--paper`; legends are left out, since a caption says it.
+        `--rule`, `--ink`, `--soft` and `--paper`; legends are left to the caption.
 
     Notes
     -----

@@ -294,7 +294,7 @@ class Problem:
                 best = max(best, candidate, key=lambda bound: bound.dual)
         return best
 
-    # ---- products with X that a certificate asks for again right after the fit -------------------
+    # ---- products with X that a certificate needs again right after the fit ----------------------
 
     def keep_products(self) -> None:
         """Cache the last Xw and the last bound from now on, while X cannot change."""

@@ -3,7 +3,7 @@
 `entrance` has `generalize` and `measure`. A fit comes as `fitted` (problems and their solution) or
 `refittable` (anything else); `held_out` predicts its rows by `leave_one_out` or by `folds`,
 `population` out of bag; `trial` checks the formula, `scores` scores, `verdict` compares with
-`versions` of less and more freedom, `result` says it in words. `conformal` and `predicting` make
+`versions` of less and more freedom, `result` puts it in words. `conformal` and `predicting` make
 intervals and sets, `search` and `selection_bias` choose and correct a score for having been chosen,
 and `remembering` is what estimators inherit.
 """

@@ -1,4 +1,4 @@
-"""Fits that do not solve a `Problem`: they say themselves what they predict for unseen rows.
+"""Fits that do not solve a `Problem`: they define their own predictions for unseen rows.
 
 Kernel and local regression derive from `Refittable`. It is used like `Fitted` in `held_out`:
 held-out predictions by a formula, by refits, and from the past alone.

@@ -79,7 +79,7 @@ class Judge:
         twin = self.model._standing_in(z)
         try:
             with warnings.catch_warnings():
-                # The score is then nan, which is said in words.
+                # The score is then nan, which is reported in words.
                 warnings.simplefilter("ignore", UndefinedMetricWarning)
                 return float(self.scorer(twin, rows[:, None], self.y[rows], **options))
         except (AttributeError, TypeError, ValueError) as error:

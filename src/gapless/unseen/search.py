@@ -195,7 +195,7 @@ class Choice:
         """The estimate itself, less the optimism of the scores."""
         optimism, error = max(found.optimism, 0.0), plain.standard_error
         if self.is_whole:
-            # Of all rows, fewer are up to chance than of a sample.
+            # With all rows less is up to chance than with a sample.
             error = max(error, found.standard_error)
         return replace(
             found, unseen=plain.unseen - optimism, standard_error=error, optimism=optimism

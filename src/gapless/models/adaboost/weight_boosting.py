@@ -117,7 +117,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _default(self) -> Any:
         """The default learner."""

@@ -64,7 +64,7 @@ class Ensemble(Remembering, CallbackSupport):
     }
     _answering: ClassVar[str] = "_mean_of_members"
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _read(self, X, y, sample_weight, *, reset: bool = True) -> EnsembleData:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""

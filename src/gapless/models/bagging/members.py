@@ -393,7 +393,7 @@ class Bagging(Ensemble):
         """None: each member minimises its own objective."""
 
 
-# ---- how one member is fitted to its draw, and what it is asked ----------------------------------
+# ---- how one member is fitted to its draw, and how it predicts -----------------------------------
 
 
 class OnlyClass(ClassifierMixin, BaseEstimator):

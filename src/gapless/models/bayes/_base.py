@@ -83,7 +83,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     _stored: ClassVar[Declaration] = {"classes_": Labels(), **INPUT, **JUDGED}
     _fewest_classes = 1
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _learn(self, data: Training) -> dict[str, Any]:
         """The attributes of a model of these rows, for all classes named in the data."""

@@ -73,7 +73,7 @@ class CountBayes(NaiveBayesClassifier):
         "smooth_prior": ["boolean"],
     }
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _coded(self, X: Any) -> Any:
         """Rows as they are counted."""

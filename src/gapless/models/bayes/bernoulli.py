@@ -38,7 +38,7 @@ class BernoulliNB(CountBayes):
     Parameters
     ----------
     binarize : float or None, default=0.0
-        Larger values mean that a feature is present; None takes X as it is, 0 or 1.
+        Larger values mean that a feature is present; None takes X unchanged, 0 or 1.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class BayesDecision(Remembering, AroundClassifier):
     estimator : classifier
         Any classifier with `predict_proba`, of gapless or not.
     cost_matrix : array-like of shape (K, K) or (K,), or dict, default=None
-        Row i, column j: what it costs to decide for class j where class i is true, laid out as a
+        Row i, column j: the cost of deciding for class j when class i is true, laid out as a
         confusion matrix; classes are sorted. Costs may be negative. K numbers, or a dict from
         labels, are the costs of missing each class. A dict of dicts, from true classes to decisions
         to costs, may have more classes than the rows. None costs 1 for each error, which gives the

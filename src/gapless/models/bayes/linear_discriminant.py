@@ -342,7 +342,7 @@ class Pooled:
 
     @classmethod
     def of(cls, data: Training, moments: Moments, shrinkage: float, tol: float) -> Pooled:
-        """Of training rows; NotAvailable where the covariance has no inverse."""
+        """From training rows; NotAvailable if the covariance has no inverse."""
         n, d = np.count_nonzero(data.weights), data.X.shape[1]
         if not shrinkage and n - np.count_nonzero(moments.count) < d:
             raise NotAvailable(SINGULAR)

@@ -162,7 +162,7 @@ class Rest:
 
     @classmethod
     def of(cls, sample: Sample, moments: Moments, X: Array, own: Array) -> Rest:
-        """Of rows of the fit, NaN being missing."""
+        """For rows of the fit, NaN being missing."""
         there = ~np.isnan(X)
         X = np.where(there, X, 0.0).astype(np.float64)
         whole, weights = moments.overall, own.sum(axis=1)

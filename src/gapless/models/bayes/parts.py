@@ -443,7 +443,7 @@ class Words:
         return Words(_moved(self.count, places), self.alpha)
 
     def merged(self, more: Words) -> Words:
-        """Of two sets of texts together."""
+        """The part for two sets of texts together."""
         return Words(sum_of_tables(self.count, more.count), more.alpha)
 
     def costs(self, best: Words) -> tuple[float, float, float]:

@@ -1,8 +1,8 @@
 """Gradient boosting of trees on binned columns.
 
-`boosting` is what both kinds share; `gradient_boosting` goes by gradients alone, as Friedman did,
-`hist_gradient_boosting` by curvatures too. `data` reads and bins rows, `losses` finds the loss and
-the first scores, `rounds` grows the trees of a round in the core, `run` adds rounds until they end.
+`boosting` is what both kinds share; `gradient_boosting` uses gradients alone, as Friedman did,
+`hist_gradient_boosting` curvatures too. `data` reads and bins rows, `losses` finds the loss and the
+first scores, `rounds` grows the trees of a round in the core, `run` adds rounds until they end.
 `predictions` reads scores, AdaBoost's too; `refits` boosts again for unseen rows and chooses the
 number of rounds; `as_sklearn` is what tools for scikit-learn's models look for.
 """

@@ -147,7 +147,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
     # The parameter for the number of rounds.
     _rounds_parameter: ClassVar[str]
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _loss_of(self, outputs: Any) -> Loss:
         """What is minimised."""

@@ -30,7 +30,7 @@ class BoostingData:
     Parameters
     ----------
     F : array or sparse matrix of shape (n, d)
-        Numbers as they are, categories as level numbers, NaN where a value is missing.
+        Numbers, categories as level numbers, NaN for missing values.
     columns : Columns
         What the categories are called.
     outputs : Outputs

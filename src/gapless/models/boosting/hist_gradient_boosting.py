@@ -124,7 +124,7 @@ class HistGradientBoosting(GradientBoosting):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training rows. NaN is a missing value; ±∞ are larger or smaller than all numbers.
-            Columns of a table that hold categories or text are used as they are. Never modified.
+            Columns of a table that hold categories or text need no encoding. Never modified.
         y : array-like of shape (n_samples,)
             Targets.
         X_val, y_val, sample_weight_val : array-like, default=None

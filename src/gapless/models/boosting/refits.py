@@ -74,7 +74,7 @@ class BoostingFit(OnlyRefittable):
 
     @property
     def targets(self) -> Array:
-        """Positions of the classes, or numbers as they are."""
+        """Positions of the classes, or numbers."""
         y = self.data.outputs.y[:, 0]
         return y.astype(int) if self.has_classes else y
 

@@ -240,7 +240,7 @@ def _trim(run: Run) -> None:
         del losses[rounds + 1 :]
 
 
-# ---- what is looked at after each round ----------------------------------------------------------
+# ---- what is checked after each round ------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

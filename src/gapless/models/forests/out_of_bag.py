@@ -154,9 +154,9 @@ def oob_importances(self, n_repeats=5, random_state=0):
     -------
     importances : Bunch
         With `importances_mean` and `importances_std`, (n_features,), and `importances`,
-        (n_features, n_repeats); in accuracy or R². A column that says nothing has about 0,
-        whatever its number of values (Breiman 2001). Each shuffle costs a prediction of the
-        training rows, which must be the same as in the fit.
+        (n_features, n_repeats); in accuracy or R². An uninformative column has about 0, whatever
+        its number of values (Breiman 2001). Each shuffle costs a prediction of the training rows,
+        which must be the same as in the fit.
     """
     fitted = self._remembered("sklearn.inspection.permutation_importance")
     judge = Judge(self, fitted.y, fitted.weights)

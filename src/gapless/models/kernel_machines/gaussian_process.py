@@ -59,7 +59,7 @@ class GaussianProcessRegressor(KernelRegressor):
         Variance ν ≥ 0 of the noise, added to the diagonal of the kernel matrix.
     optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
         How the kernel's parameters are found; a function is called as optimizer(objective, start,
-        bounds=…) and returns parameters and the objective there. None keeps them as they are.
+        bounds=…) and returns parameters and the objective there. None keeps them.
     n_restarts_optimizer : int, default=0
         How many more starts are tried, drawn within the bounds.
     normalize_y : bool, default=False

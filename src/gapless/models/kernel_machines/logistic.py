@@ -106,8 +106,7 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
     -----
     With the kernel itself the fit takes O(n³) operations and 16n² bytes; with r landmarks O(n·r²)
     and 8·n·r bytes (4·n·r for float32 data). The objective is scaled by 1/C inside, so that the
-    certificate is in units of the loss. All rows have their say in f; where only few should, use
-    SVC.
+    certificate is in units of the loss. All rows contribute to f; where only few should, use SVC.
 
     References
     ----------

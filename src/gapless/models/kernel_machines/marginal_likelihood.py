@@ -304,7 +304,7 @@ class Posterior:
         return self.process.noise + self.kernel.noise(self.process.X)
 
     def gradient(self) -> Array:
-        """Of the log likelihood in the parameters: ½ tr((ccᵀ − K⁻¹) dK)."""
+        """The gradient of the log likelihood in the parameters: ½ tr((ccᵀ − K⁻¹) dK)."""
         check()
         gradients = self.kernel.gradients(self.process.X)
         if not gradients:

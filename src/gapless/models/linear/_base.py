@@ -164,7 +164,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         self._warn_if_stopped(problems[0], solutions)
         return self
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         """Refuse, or warn about, inconsistent parameters."""

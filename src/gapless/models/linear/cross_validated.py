@@ -260,7 +260,7 @@ class ScoredFolds:
 
     @property
     def standard_errors(self) -> Array:
-        """Of the mean scores; nan for a single fold."""
+        """The standard errors of the mean scores; nan for a single fold."""
         return errors_over_folds(self.scores)
 
 

@@ -138,7 +138,7 @@ class Lasso(SparseRegressor):
     Notes
     -----
     A step costs n times the number of features in the working set, which is usually a small
-    multiple of the number of nonzero coefficients. Of a group of correlated features it keeps one;
+    multiple of the number of nonzero coefficients. It keeps one of a group of correlated features;
     ElasticNet keeps them together.
 
     References

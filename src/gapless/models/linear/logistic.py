@@ -41,9 +41,8 @@ class LogisticRegression(LinearClassifier):
     dual : bool, default=False
         Accepted for scikit-learn's sake; see `solver`.
     solver : str, default="auto"
-        A solver of gapless by name, or "auto". Of scikit-learn's names "newton-cg" and
-        "newton-cholesky" are here, too; "lbfgs", "liblinear", "sag" and "saga" mean "auto", and
-        keep their limits.
+        A solver of gapless by name, or "auto". scikit-learn's "newton-cg" and "newton-cholesky" are
+        here, too; "lbfgs", "liblinear", "sag" and "saga" mean "auto", and keep their limits.
     n_jobs : int, default=None
         Without effect; deprecated in scikit-learn 1.8.
 

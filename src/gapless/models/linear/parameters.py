@@ -6,7 +6,7 @@ A class is decorated with the tables that hold for it, and describes what is its
 
 from ..._ground.docstrings import FEATURES
 
-# Of all of them.
+# Shared by all of them.
 _EVERY = (
     FEATURES
     + """
@@ -38,7 +38,7 @@ generalization_ : Generalization
 """
 )
 
-# Of those that minimise one objective.
+# Shared by those that minimise one objective.
 SOLVED = (
     _EVERY
     + """
@@ -61,7 +61,7 @@ n_iter_ : int
 """
 )
 
-# Of those that choose a strength and do nothing else.
+# Shared by those that only choose a strength.
 SEARCHED = (
     _EVERY
     + """
@@ -86,7 +86,7 @@ n_iter_ : int
 """
 )
 
-# Of those whose `alpha`, or whose `C`, can be chosen.
+# Shared by those whose `alpha`, or whose `C`, can be chosen.
 WITH_ALPHA = """
 alpha : float, "loo" or "cv"
     Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.

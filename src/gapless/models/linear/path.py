@@ -46,8 +46,8 @@ class Path:
     chosen : int, default=None
         Position of the strength that was chosen.
     metric : str, default="score"
-        What `unseen` is; higher is better. What strengths are chosen by is mostly minus a mean
-        loss, such as "neg_mean_squared_error", where `generalization_` says R² or accuracy.
+        What `unseen` is; higher is better. Strengths are mostly chosen by minus a mean loss, such
+        as "neg_mean_squared_error", while `generalization_` reports R² or accuracy.
     """
 
     strengths: Array

@@ -137,14 +137,14 @@ def search_by_leave_one_out(fitted: Fitted, callback: Any) -> ScoredPath:
 def search_by_folds(fitted: Fitted, callback: Any) -> ScoredPath:
     """Models along strengths, by falling strength, and the scores of rows held out by folds.
 
-    Of large data, the models of a sample.
+    For large data, the models of a sample.
 
     Parameters
     ----------
     fitted : Fitted
         Problems whose penalties have strength 1.
     callback : callable or None
-        Of the solvers.
+        The callback of the solvers.
 
     Returns
     -------

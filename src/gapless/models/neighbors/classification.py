@@ -59,7 +59,7 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
     _examples: ClassVar[Examples] = (Example("wine", {"n_neighbors": "loo", "ties": "nearest"}),)
 
     _has_classes = True
-    # Of several outputs, a list of arrays.
+    # For several outputs, a list of arrays.
     classes_: Any
     _stored: ClassVar[Declaration] = {
         **SupervisedNeighbors._stored,

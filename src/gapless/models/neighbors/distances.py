@@ -45,9 +45,9 @@ class Form:
     params : dict
         Its parameters.
     distance : core.Distance or None
-        How the core computes it; None where scikit-learn does.
+        How the core computes it; None if scikit-learn does.
     factors : ndarray of shape (d,) or None
-        What the columns are multiplied with beforehand.
+        The factors of the columns.
     """
 
     name: Any

@@ -318,7 +318,7 @@ class _Scores:
         # In the order of their content, so that sums have the same bits in any order of the rows.
         order = np.argsort(self.fitted.units[rows], kind="stable")
         weights = self.fitted.weights[rows[order]]
-        # Numbered anew, so that rows that are all different need no means.
+        # Renumbered, so that rows that are all different need no means.
         own = np.unique(self.fitted.units[rows[order]], return_inverse=True)[1]
         units = Distinct.by(own, weights)
         return units.means(by[order], weights), units.means(shown[order], weights), units.weights

@@ -206,7 +206,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
             self._warn_if_untried(choice)
         return self
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""

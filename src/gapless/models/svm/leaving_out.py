@@ -49,7 +49,7 @@ class Mates:
     leader : ndarray of int, shape (v,)
         The first variable that leaves with each.
     units : ndarray of int, shape (m,), or None
-        The same as given; None where no two rows have one x.
+        The same as given; None if no two rows have one x.
     """
 
     def __init__(self, problem: Array, rows: Array, units: Array):
@@ -222,9 +222,9 @@ def refit_without(
     """The scores of rows by problems, at their solution, that are solved again without them.
 
     Each of the cases (c, 2) is a problem with one sum and the position of a variable, with which
-    all leave whose rows have the same number in `units`. NaN where no other variable has room for
-    it, and for all cases after those that have used up the budget. Also whether the problem was
-    solved within the steps that a refit may take.
+    all leave whose rows have the same number in `units`. NaN if no other variable has room for it,
+    and for all cases after the budget is used up. Also whether the problem was solved within the
+    steps that a refit may take.
     """
     scores, is_exact = np.full(len(cases), np.nan), np.zeros(len(cases), dtype=bool)
     which, variables = np.ascontiguousarray(cases.T, dtype=np.int64)

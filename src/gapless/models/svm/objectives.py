@@ -343,7 +343,7 @@ class NuTube(Objective):
         return Point(theta, 0.5 * (above + below), max(0.5 * (above - below), 0.0))
 
     def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
-        # Of all widths the best for these scores.
+        # The best of all widths for these scores.
         epsilon = weighted_quantile(np.abs(y - z), s, 1 - self.nu)
         found = judge_tube(self.C * s, epsilon, y, s, point, z)
         # The dual of a fixed ε loses εΣ|θᵢ|; here the tube costs CνSε instead.

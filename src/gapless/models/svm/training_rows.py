@@ -82,7 +82,7 @@ def counted_weights(sample_weight: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows(DistinctRows):
-    """The distinct rows by class and content, of which machines are made.
+    """The distinct rows by class and content, on which machines are fitted.
 
     Parameters
     ----------

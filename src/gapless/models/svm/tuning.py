@@ -23,7 +23,7 @@ from .tuning_scores import Candidate, Candidates
 
 Array = np.ndarray
 
-# Of machines that can choose C and gamma.
+# Shared by machines that can choose C and gamma.
 TUNED = """
 gamma : {"scale", "auto", "loo"}, float or array-like
     γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto" is 1/n_features.

@@ -110,7 +110,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     binary : bool, default=False
         Whether only the presence of a word counts, and not how often it occurs.
     sublinear_tf : bool, default=False
-        Whether 1 + log n_w replaces n_w in tf-idf; an error where words are only counted.
+        Whether 1 + log n_w replaces n_w in tf-idf; an error if words are only counted.
     time_limit : float, default=None
         Seconds after which the best model found so far is kept.
 

@@ -79,7 +79,7 @@ class TreeData:
     Parameters
     ----------
     F : array or sparse matrix of shape (n, d)
-        Numbers as they are, categories as level numbers, NaN where a value is missing.
+        Numbers, categories as level numbers, NaN for missing values.
     outputs : Outputs
         Targets and weights.
     names : ndarray of str or None

@@ -58,7 +58,7 @@ class Judgement:
 def judge(
     tree: Any, leaf: Array, targets: Array, weights: Array, criterion: str, classes: int
 ) -> Judgement:
-    """Count the rows in the leaves, and what they cost.
+    """Count the rows in the leaves, and their cost.
 
     Parameters
     ----------

@@ -201,7 +201,7 @@ def divided(branch: Array, rows: Array, w: Array, k: int, share: float) -> tuple
 
 # ---- growing -------------------------------------------------------------------------------------
 #
-# The gain of a test is what it takes from the entropy of the classes, for the known share of the
+# The gain of a test is how much it lowers the entropy of the classes, for the known share of the
 # rows (Quinlan 1986; 1993, chapters 2 and 3). A node costs a pass over its rows and columns, in
 # Python.
 

@@ -75,7 +75,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         self._keep(data, grown, found, self._validation_source(data))
         return self
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _rule(self) -> Rule:
         """How tests are chosen."""

@@ -126,8 +126,7 @@ class Outline:
         What each node would predict.
     support : ndarray of shape (nodes,)
         The number of training rows in it. A row of weight s counts as ⌈s⌉ rows in a tree of two
-        branches; in one of more it counts as s, of which each branch has a part where the value is
-        missing.
+        branches; in one of more it counts as s, divided among the branches if the value is missing.
     error : ndarray of shape (nodes,)
         The part of it in other classes than the predicted one; for numbers the mean squared error.
     shares : ndarray of shape (nodes, classes) or None

@@ -35,7 +35,7 @@ class PackedTrees:
     start : ndarray of int64, shape (trees + 1,)
         Where the nodes of each tree begin.
     table : ndarray of float64, shape (rows, width)
-        Values of leaves. Of several numbers every value is there once, single classes first.
+        Values of leaves. With several numbers every value is stored once, single classes first.
     asked : AskedColumns
         What the nodes split on.
     numbers : ndarray of int32, shape (nodes,), or None
@@ -216,7 +216,7 @@ def _dense_parts(X: Any) -> Iterator[tuple[slice, Array]]:
         yield rows, X[rows].toarray()
 
 
-# ---- what the nodes ask about --------------------------------------------------------------------
+# ---- what the nodes split on ---------------------------------------------------------------------
 #
 # The thresholds of a column, in all trees together, are numbered in increasing order. A node then
 # needs only the number of its threshold, and a row can be coded once for all trees.

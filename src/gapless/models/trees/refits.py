@@ -45,7 +45,7 @@ class TreeFit(OnlyRefittable):
 
     @property
     def targets(self) -> Array:
-        """Positions of the classes, of all outputs together; numbers as they are."""
+        """Positions of the classes, of all outputs together; or numbers."""
         if not self.has_classes:
             return self.y
         y, widths = self.data.outputs.y.astype(int), self.data.widths

@@ -32,7 +32,7 @@ class Tree:
     feature : ndarray of int64, shape (nodes,)
         The column of the split; −2 for leaves.
     threshold : ndarray of float64, shape (nodes,)
-        Numbers up to it go left; −2 for leaves, NaN where the question is about categories.
+        Numbers up to it go left; −2 for leaves, NaN for splits on categories.
     missing_go_to_left : ndarray of uint8, shape (nodes,)
         Whether a row goes left whose value is missing or a category that was never seen.
     impurity, weighted_n_node_samples : ndarray of float64, shape (nodes,)

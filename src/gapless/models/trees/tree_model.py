@@ -1,8 +1,8 @@
 """What all single trees share: fit = read → grow → prune → certify → attributes, and predictions.
 
-A subclass says how its data is read (`_read`), how a tree is grown and pruned on some of the rows
-(`_grow`), what it costs (`_certify`), and how it reads in words (`outline`). The mixins make
-classes or numbers of what leaves say; forests have them too.
+A subclass defines how its data is read (`_read`), how a tree is grown and pruned on some of the
+rows (`_grow`), its cost (`_certify`), and its description in words (`outline`). The mixins turn
+leaf values into classes or numbers; forests have them too.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
     n_outputs_: int
     classes_: Any
 
-    # ---- what a subclass says --------------------------------------------------------------------
+    # ---- what a subclass defines -----------------------------------------------------------------
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> TreeData:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
