@@ -6,7 +6,7 @@ import pytest
 
 from gapless.choosing import choose
 from gapless.choosing.families import FAMILIES
-from gapless.choosing.judging import Trial, failure_in_words
+from gapless.choosing.judging import FamilyTrial, failure_in_words
 from gapless.choosing.metric import Metric
 from gapless.choosing.ranking import rank
 from gapless.data import TableError
@@ -49,7 +49,7 @@ def test_an_error_is_one_line(error, frame, said):
 
 
 def test_a_reason_that_all_families_share_is_told_once():
-    trials = [Trial(family, failure="too odd") for family in FAMILIES[:3]]
+    trials = [FamilyTrial(family, failure="too odd") for family in FAMILIES[:3]]
     with pytest.raises(TableError) as error:
         rank(trials, None, Metric("accuracy"))
     assert str(error.value).count("too odd") == 1

@@ -2,7 +2,7 @@
 
 `loss__delta` or `kernel__gamma` can be set and searched like any parameter. Parts are values, so
 setting a parameter creates another loss, penalty or kernel. An estimator lists its parts in
-`_families`, and uses `get_params` and `set_params` of this file.
+`_part_kinds`, and uses `get_params` and `set_params` of this file.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def _fields(part: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Family:
-    """How to find a part of an estimator by name, list its parameters, and replace them."""
+class PartKind:
+    """Losses, penalties or kernels: how to find one by name, list its parameters, replace them."""
 
     by_name: Callable[[Any], Any]
     parameters: Callable[[Any], dict[str, Any]] = _fields
@@ -30,7 +30,7 @@ def get_params(self, deep=True):
     """The parameters by name; with `deep`, those of the parts too."""
     params = {name: getattr(self, name) for name in self._get_param_names()}
     if deep:
-        for part in self._families:
+        for part in self._part_kinds:
             params |= {f"{part}__{name}": value for name, value in _inner(self, part).items()}
     return params
 
@@ -40,7 +40,7 @@ def set_params(self, **params):
     nested = {key: value for key, value in params.items() if "__" in key}
     known = self.get_params()
     for key in params:
-        if key not in known and key.partition("__")[0] not in self._families:
+        if key not in known and key.partition("__")[0] not in self._part_kinds:
             raise ValueError(
                 f"Invalid parameter {key!r} for {type(self).__name__}. "
                 f"Valid parameters are: {sorted(known)!r}."
@@ -56,17 +56,17 @@ def set_params(self, **params):
                 f"Invalid parameter {name!r} for {part}={getattr(self, part)!r}. "
                 f"Valid parameters are: {sorted(inner)!r}."
             )
-        family = self._families[part]
-        before = family.by_name(getattr(self, part))
-        setattr(self, part, family.replace(before, **{name: value}))
+        kind = self._part_kinds[part]
+        before = kind.by_name(getattr(self, part))
+        setattr(self, part, kind.replace(before, **{name: value}))
     return self
 
 
 def _inner(estimator: Any, part: str) -> dict[str, Any]:
     """The parameters of a part; none for anything that is not a part, which `fit` will refuse."""
-    family = estimator._families[part]
+    kind = estimator._part_kinds[part]
     try:
-        return family.parameters(family.by_name(getattr(estimator, part)))
+        return kind.parameters(kind.by_name(getattr(estimator, part)))
     except (TypeError, ValueError):
         return {}
 
@@ -77,6 +77,6 @@ class OfParts:
     A class without room for another base assigns the two methods itself.
     """
 
-    _families: ClassVar[dict[str, Family]]
+    _part_kinds: ClassVar[dict[str, PartKind]]
     get_params = get_params
     set_params = set_params

@@ -41,7 +41,7 @@ ASKED_AT_END = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class FamilyTrial:
     """The result of judging a family.
 
     Attributes
@@ -111,7 +111,7 @@ class Judging:
     test_rows: int
     seed: int
     say: Callable[..., None]
-    trials: dict[str, Trial] = field(default_factory=dict)
+    trials: dict[str, FamilyTrial] = field(default_factory=dict)
 
     @cached_property
     def folds(self) -> Folds:
@@ -145,7 +145,7 @@ class Judging:
         # By name, since a part of the rows may lack a class.
         return BayesDecision(model, named_costs(costs, classes))
 
-    def refit(self, trial: Trial, most: int) -> tuple[Pipeline | None, Array, str]:
+    def refit(self, trial: FamilyTrial, most: int) -> tuple[Pipeline | None, Array, str]:
         """A family fitted to `most` rows, or as many as there is time for.
 
         Also which rows these are, and why they are not all; None if the judged model has learned
@@ -170,9 +170,9 @@ class Judging:
         except Exception as error:
             return None, rows, f"it failed: {failure_in_words(error, self.rows.X)}"
 
-    def untried(self, family: Family) -> Trial:
+    def untried(self, family: Family) -> FamilyTrial:
         """A family before its trial."""
-        return Trial(family, type(family.build(self.budget.facts, self.seed)).__name__)
+        return FamilyTrial(family, type(family.build(self.budget.facts, self.seed)).__name__)
 
     def most_rows(self, family: Family) -> int:
         """The most rows of a training part that the family can use."""
@@ -193,16 +193,16 @@ class Judging:
         known = self.trials[family.name].ask_seconds if family.name in self.trials else 0.0
         return known or family.asking * self.budget.alone(family, rows) / max(rows, 1)
 
-    def rows_within(self, trial: Trial, seconds: float) -> int:
+    def rows_within(self, trial: FamilyTrial, seconds: float) -> int:
         """The most rows on which a family can be judged again in `seconds`; 0 if none."""
         most = self.most_rows(trial.family)
         return most_within(lambda rows: self.need_again(trial, rows), seconds, most)
 
-    def need_again(self, trial: Trial, rows: int, family: Family | None = None) -> float:
+    def need_again(self, trial: FamilyTrial, rows: int, family: Family | None = None) -> float:
         """Seconds for judging a family on more rows than before, or in another form."""
         return doubt(rows, trial.rows) * self.need(family or trial.family, rows)
 
-    def end_seconds(self, trial: Trial | None) -> float:
+    def end_seconds(self, trial: FamilyTrial | None) -> float:
         """The time to fit a family to all rows and test it; 0 for none."""
         if trial is None:
             return 0.0
@@ -212,7 +212,7 @@ class Judging:
         most = min(family.most_rows(self.budget.facts), len(self.rows))
         return test + self.budget.fit_seconds(family, most)
 
-    def test_seconds(self, trial: Trial) -> float:
+    def test_seconds(self, trial: FamilyTrial) -> float:
         """The time to predict the test rows: numbers or classes, and probabilities.
 
         Held-out rows were prepared once and for all, but test rows are prepared each time: for long
@@ -222,7 +222,7 @@ class Judging:
         return ASKED_AT_END * (preparing + self.test_rows * trial.ask_seconds)
 
     @property
-    def best(self) -> Trial | None:
+    def best(self) -> FamilyTrial | None:
         """The trial with the best score so far."""
         known = [trial for trial in self.trials.values() if trial.held is not None]
         return max(known, key=lambda trial: trial.unseen, default=None)
@@ -231,7 +231,7 @@ class Judging:
 
     def judge(
         self, family: Family, rows: int, seconds: float | None, together: float | None = None
-    ) -> Trial:
+    ) -> FamilyTrial:
         """Fit a family to `rows` rows of each split, and keep its scores.
 
         A fit has `seconds` of work, and all fits have `together`, or as many as one: they are
@@ -360,7 +360,7 @@ class Judging:
             reason += f" ({kept} reserved for the last fit and the test)"
         self.trials[family.name] = replace(self.untried(family), reason=reason)
 
-    def _outcome_in_words(self, trial: Trial) -> str:
+    def _outcome_in_words(self, trial: FamilyTrial) -> str:
         if trial.held is None:
             return trial.failure or f"stopped {trial.reason}"
         return (

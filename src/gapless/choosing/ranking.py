@@ -16,7 +16,7 @@ from ..models.bayes import BayesDecision
 from .choice import Candidate, Status
 from .fitted_models import settings_of, tuning_of
 from .gap_verdicts import with_gap_verdicts
-from .judging import Trial
+from .judging import FamilyTrial
 from .metric import LEVEL, Metric
 from .score_errors import ScoreErrors
 
@@ -34,7 +34,7 @@ class Ranking:
     ----------
     candidates : tuple of Candidate
         All families, the simplest first.
-    best, chosen : Trial
+    best, chosen : FamilyTrial
         The best score, and the simplest family within one standard error of it.
     expected, expected_error : float
         The score of the chosen one on unseen rows, in the metric's own direction, corrected for
@@ -46,8 +46,8 @@ class Ranking:
     """
 
     candidates: tuple[Candidate, ...]
-    best: Trial
-    chosen: Trial
+    best: FamilyTrial
+    chosen: FamilyTrial
     expected: float
     expected_error: float
     expected_range: tuple[float, float]
@@ -55,7 +55,7 @@ class Ranking:
 
 
 def rank(
-    trials: Sequence[Trial], rows: Rows, metric: Metric, test_units: int | None = None
+    trials: Sequence[FamilyTrial], rows: Rows, metric: Metric, test_units: int | None = None
 ) -> Ranking:
     """Choose the simplest family within one standard error of the best.
 
@@ -127,7 +127,7 @@ def _range(expected: float, error: float, metric: Metric) -> tuple[float, float]
     return float(low), float(high)
 
 
-def _failures(trials: Sequence[Trial]) -> str:
+def _failures(trials: Sequence[FamilyTrial]) -> str:
     """Why families have no score, each reason once."""
     having: dict[str, list[str]] = {}
     for trial in trials:
@@ -135,7 +135,7 @@ def _failures(trials: Sequence[Trial]) -> str:
     return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in having.items())
 
 
-def _unjudged(trial: Trial) -> Candidate:
+def _unjudged(trial: FamilyTrial) -> Candidate:
     """A family without its scores."""
     not_judged: Status = "stopped" if trial.rows else "skipped"
     return Candidate(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .families import Family
-from .judging import Judging, Trial, in_words
+from .judging import FamilyTrial, Judging, in_words
 
 # The first ones may each take this part of the time left.
 FIRST = 0.25
@@ -49,7 +49,7 @@ class Schedule:
 
     judging: Judging
 
-    def run(self, families: Sequence[Family]) -> list[Trial]:
+    def run(self, families: Sequence[Family]) -> list[FamilyTrial]:
         """Judge families while time is left.
 
         The baseline has no limit: whatever the time, there is an answer.
@@ -167,17 +167,17 @@ class Schedule:
             if self._is_open(self._now(trial)):
                 self._look_closer(self._now(trial), math.inf)
 
-    def _now(self, trial: Trial) -> Trial:
+    def _now(self, trial: FamilyTrial) -> FamilyTrial:
         """The latest trial of the same family."""
         return self.judging.trials[trial.family.name]
 
-    def _promising(self) -> list[Trial]:
+    def _promising(self) -> list[FamilyTrial]:
         """Families that have not seen all their rows and may come first, the best ahead."""
         found = [trial for trial in self.judging.trials.values() if self._is_open(trial)]
         # Only the price of stopped ones is known.
         return sorted(found, key=lambda trial: (-trial.unseen, self._price(trial.family)))
 
-    def _is_open(self, trial: Trial) -> bool:
+    def _is_open(self, trial: FamilyTrial) -> bool:
         """Whether a family may come first with more rows.
 
         More rows bring training and unseen scores together from both sides: a family whose training
@@ -192,7 +192,7 @@ class Schedule:
         is_done = trial.is_whole and trial.family.full is None
         return not is_done and trial.held.train >= best.unseen
 
-    def _look_closer(self, trial: Trial, seconds: float) -> None:
+    def _look_closer(self, trial: FamilyTrial, seconds: float) -> None:
         """Judge a family again on all rows, or on what it can afford if these are twice as many.
 
         With its folds, if they were left out and there is time for them on all rows.
@@ -213,7 +213,7 @@ class Schedule:
         if rows >= min(fewest, most):
             judging.judge(family, rows, min(PATIENCE * seconds, spare))
 
-    def _beside(self, trial: Trial, is_whole: bool) -> float:
+    def _beside(self, trial: FamilyTrial, is_whole: bool) -> float:
         """Seconds without those for the end, whether the best is this family or the current one.
 
         A family that has learned from all rows of a split needs no last fit.
@@ -226,7 +226,7 @@ class Schedule:
 
     # ---- words -----------------------------------------------------------------------------------
 
-    def _explained(self, trial: Trial) -> Trial:
+    def _explained(self, trial: FamilyTrial) -> FamilyTrial:
         """Explain why a family did not learn from all rows."""
         judging = self.judging
         most = judging.most_rows(trial.family)
@@ -243,7 +243,7 @@ class Schedule:
                 why += "; more rows could not have made it the best"
         return replace(trial, reason=why)
 
-    def _with_form(self, trial: Trial) -> Trial:
+    def _with_form(self, trial: FamilyTrial) -> FamilyTrial:
         """Explain why a family was judged without its folds."""
         full = trial.family.full
         if full is None or trial.held is None:

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from .._ground.named import look_up
-from .._ground.parts import Family
+from .._ground.parts import PartKind
 from ._base import Kernel
 from .callable import Callable
 
@@ -33,4 +33,4 @@ def _instance(kernel: Any) -> Kernel:
 
 
 # A kernel that is an instance; for a named kernel the estimator itself has the parameters.
-KERNEL_INSTANCE = {"kernel": Family(_instance, Kernel.parameters, Kernel.replace)}
+KERNEL_INSTANCE = {"kernel": PartKind(_instance, Kernel.parameters, Kernel.replace)}

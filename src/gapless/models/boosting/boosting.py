@@ -26,7 +26,7 @@ from ..._ground.about import Formula
 from ..._ground.columns import MOST_CODES, Columns, read_features, read_levels, read_new
 from ..._ground.design import Design
 from ..._ground.interrupt import limit_name, time_limit
-from ..._ground.parts import Family, get_params, set_params
+from ..._ground.parts import PartKind, get_params, set_params
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import (
     INPUT,
@@ -51,7 +51,17 @@ from .data import BoostingData, check_levels, with_weight
 from .losses import best_start, check_targets, targets_of
 from .refits import BoostingFit, check_finished
 from .rounds import GrowthPlan, Rounds
-from .run import Drawing, Fitted, HeldOutRows, Judge, Run, add_rounds, boost, mean_loss, stages
+from .run import (
+    BoostedRun,
+    Drawing,
+    HeldOutRows,
+    RoundScores,
+    Run,
+    add_rounds,
+    boost,
+    mean_loss,
+    stages,
+)
 
 Array = np.ndarray
 
@@ -100,7 +110,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
 
     _guide = "boosting"
 
-    _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
+    _part_kinds: ClassVar[dict] = {"loss": PartKind(losses.by_name)}
     get_params = get_params
     set_params = set_params
     _answering: ClassVar[str] = "_raw_predict"
@@ -248,7 +258,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         earlier: dict[str, Any] | None = None,
         validation: Validation | None = None,
         watchers: tuple[Any, Any] = (None, None),
-    ) -> Fitted:
+    ) -> BoostedRun:
         """All rounds, on all rows or on those with a weight."""
         weights = data.weights if weights is None else weights
         share = self._held_out_share(data)
@@ -274,7 +284,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
             add_rounds(run.trees, F, scores)
             return scores
 
-        judge = Judge(self, own, rounds, held, so_far, earlier, watchers)
+        scores = RoundScores(self, own, rounds, held, so_far, earlier, watchers)
         boost(
             rounds,
             self._plan(own),
@@ -284,11 +294,13 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
             held_out=held,
             drawing=self._drawing(own),
             adapt=self._adapt,
-            after_round=lambda now: judge.ending(now) or self._ending(data, now, judge.so_far(now)),
+            after_round=lambda now: (
+                scores.ending(now) or self._ending(data, now, scores.so_far(now))
+            ),
         )
         learned |= {"loss_": rounds.loss, "_has_validation": validation is not None}
         learned |= {"_edges": own.table.edges}
-        return Fitted(run, learned, judge.scores, judge.train_scores)
+        return BoostedRun(run, learned, scores.scores, scores.train_scores)
 
     def _resumed(self, earlier: dict[str, Any]) -> Run:
         trace = earlier["trace_"]
@@ -347,7 +359,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
             reader.feature_names_in_ = data.names
         return reader
 
-    def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:
+    def _learned(self, data: BoostingData, fitted: BoostedRun) -> dict[str, Any]:
         """Every attribute in `_stored` that all kinds have, by name."""
         run = fitted.run
         learned: dict[str, Any] = {

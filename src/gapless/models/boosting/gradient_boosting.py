@@ -35,7 +35,7 @@ from .data import BoostingData
 from .losses import classification_loss, fitted_init, init_scores, regression_loss
 from .predictions import BoostedClassifier, BoostedRegressor
 from .rounds import GrowthPlan, Rounds, is_second_order
-from .run import Drawing, Fitted, Run
+from .run import BoostedRun, Drawing, Run
 
 Array = np.ndarray
 
@@ -237,7 +237,7 @@ class PlainGradientBoosting(GradientBoosting):
         run.out_of_bag = [tuple(pair) for pair in earlier["_out_of_bag"]]
         return run
 
-    def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:
+    def _learned(self, data: BoostingData, fitted: BoostedRun) -> dict[str, Any]:
         run = fitted.run
         pairs = np.zeros((len(run.trees), 2))
         if run.out_of_bag:

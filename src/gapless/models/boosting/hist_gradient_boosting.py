@@ -22,7 +22,7 @@ from .losses import classification_loss, regression_loss
 from .predictions import BoostedClassifier, BoostedRegressor
 from .refits import BRIER, LOSS, UNTRIED_ROUNDS, choose_rounds
 from .rounds import GrowthPlan, is_second_order
-from .run import Fitted, Run
+from .run import BoostedRun, Run
 
 Array = np.ndarray
 
@@ -203,7 +203,7 @@ class HistGradientBoosting(GradientBoosting):
         """Columns that may interact on the way to a leaf, by groups."""
         return read_groups(self.interaction_cst, n_features)
 
-    def _boost(self, data: BoostingData, seed: int, **options: Any) -> Fitted:
+    def _boost(self, data: BoostingData, seed: int, **options: Any) -> BoostedRun:
         """All rounds; if folds choose their number, these come first, on the same rows."""
         if self.max_iter != CV:
             return super()._boost(data, seed, **options)
@@ -259,7 +259,7 @@ class HistGradientBoosting(GradientBoosting):
                 "when warm_start==True; raise it, or set warm_start=False."
             )
 
-    def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:
+    def _learned(self, data: BoostingData, fitted: BoostedRun) -> dict[str, Any]:
         trace = fitted.run.trace
         is_early = self._stops_early(data)
         train = np.array(fitted.train_scores) if fitted.train_scores else -trace.training

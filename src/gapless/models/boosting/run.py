@@ -244,7 +244,7 @@ def _trim(run: Run) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class BoostedRun:
     """A run, what was learned besides its trees, and the scores by which it was judged."""
 
     run: Run
@@ -253,8 +253,11 @@ class Fitted:
     train_scores: list[float]
 
 
-class Judge:
-    """What is checked after each round; `predict` scores other rows by the current rounds."""
+class RoundScores:
+    """Scores each round, and asks the watchers whether to continue.
+
+    `predict` computes the scores of other rows by the rounds so far.
+    """
 
     def __init__(
         self,

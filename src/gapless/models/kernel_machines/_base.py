@@ -48,7 +48,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
 
     _guide = "kernel_regression"
 
-    _families = KERNEL_INSTANCE
+    _part_kinds = KERNEL_INSTANCE
 
     _stored: ClassVar[Declaration] = {**JUDGED, **INPUT}
 

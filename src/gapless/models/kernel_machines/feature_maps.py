@@ -145,7 +145,7 @@ class Nystroem(OfParts, KernelFeatureMap):
         "kernel_": Value(Kernel),
         **INPUT,
     }
-    _families = KERNEL_INSTANCE
+    _part_kinds = KERNEL_INSTANCE
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [str, Kernel, callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],

@@ -30,8 +30,8 @@ from ..._ground.stored import (
 )
 from ..._ground.validation import read_numbers, read_rows, read_table
 from ...unseen import GIVEN, as_fitted, given_to_fit
-from .distances import MIXED, Form, MixedRows, form_of, mixed_form
-from .searches import Search, search_of
+from .distances import MIXED, DistanceForm, MixedRows, form_of, mixed_form
+from .searches import NeighborSearch, search_of
 
 Array = np.ndarray
 
@@ -215,7 +215,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
 
     # ---- the search ------------------------------------------------------------------------------
 
-    def _form(self, rows: Any, mixed: MixedRows | None) -> Form:
+    def _form(self, rows: Any, mixed: MixedRows | None) -> DistanceForm:
         if mixed is not None:
             return mixed_form(self.metric, mixed.numbers)
         if self.metric_params is not None and "p" in self.metric_params and self.p is not None:
@@ -229,7 +229,7 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
         self._check_form(form)
         return form
 
-    def _check_form(self, form: Form) -> None:
+    def _check_form(self, form: DistanceForm) -> None:
         """Refuse what no search can do; warn of what is not a distance."""
         is_tree = self.algorithm in ("kd_tree", "ball_tree")
         if form.name == "minkowski" and form.params["p"] < 1:
@@ -281,16 +281,16 @@ class NeighborsModel(KNeighborsMixin, BaseEstimator):
             learned["mixed_"] = mixed
         return learned
 
-    def _built(self, rows: Any, form: Form, kept: Array | None) -> Search:
+    def _built(self, rows: Any, form: DistanceForm, kept: Array | None) -> NeighborSearch:
         if kept is not None:
             rows = rows[kept][:, kept] if self._is_precomputed else rows[kept]
         return search_of(rows, form, self.algorithm, self.leaf_size)
 
     @property
-    def _searching(self) -> Search:
+    def _searching(self) -> NeighborSearch:
         """The search, rebuilt if a copy or a file lacks it."""
         check_is_fitted(self)
-        search: Search | None = vars(self).get("_search")
+        search: NeighborSearch | None = vars(self).get("_search")
         if search is None:
             fitted = as_fitted(self)
             with warnings.catch_warnings():

@@ -35,7 +35,7 @@ OF_SCALE = ("euclidean", "manhattan", "chebyshev", "minkowski")
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class DistanceForm:
     """A distance.
 
     Parameters
@@ -83,7 +83,7 @@ class Form:
         return np.sqrt(2 * radius) if self.is_cosine else radius
 
 
-def form_of(metric: Any, p: float | None, params: dict[str, Any] | None, X: Any) -> Form:
+def form_of(metric: Any, p: float | None, params: dict[str, Any] | None, X: Any) -> DistanceForm:
     """The distance that an estimator's parameters mean, for rows like X."""
     given = dict(params or {})
     name = SAME.get(metric, metric) if isinstance(metric, str) else metric
@@ -96,27 +96,29 @@ def form_of(metric: Any, p: float | None, params: dict[str, Any] | None, X: Any)
         if name == "minkowski":
             given["p"] = power
     if sp.issparse(X) or not isinstance(name, str) or set(given) - {"p"}:
-        return Form(name, given)
+        return DistanceForm(name, given)
     if name == "cosine":
-        return Form(name, given, core.Distance(core.Metric.euclidean))
+        return DistanceForm(name, given, core.Distance(core.Metric.euclidean))
     if name in OF_CORE:
-        return Form(name, given, core.Distance(OF_CORE[name], float(given.get("p", 2))))
-    return Form(name, given)
+        return DistanceForm(name, given, core.Distance(OF_CORE[name], float(given.get("p", 2))))
+    return DistanceForm(name, given)
 
 
-def mixed_form(metric: str, numbers: int) -> Form:
+def mixed_form(metric: str, numbers: int) -> DistanceForm:
     """The distance of mixed rows, whose first columns are numbers."""
-    return Form(metric, {}, core.Distance(MIXED[metric], numbers=numbers))
+    return DistanceForm(metric, {}, core.Distance(MIXED[metric], numbers=numbers))
 
 
-def _weighted(power: float, w: Array, given: dict[str, Any], X: Any) -> Form:
+def _weighted(power: float, w: Array, given: dict[str, Any], X: Any) -> DistanceForm:
     """Minkowski's distance with weights of the columns, (Σ wⱼ|xⱼ − zⱼ|ᵖ)^(1/p)."""
     shown = given | {"p": power, "w": w}
     if sp.issparse(X) or not np.isfinite(power) or np.any(w < 0) or w.shape != X.shape[1:]:
-        return Form("minkowski", shown)
+        return DistanceForm("minkowski", shown)
     names: dict[float, str] = {1: "manhattan", 2: "euclidean"}
     metric = names.get(power, "minkowski")
-    return Form("minkowski", shown, core.Distance(OF_CORE[metric], float(power)), w ** (1 / power))
+    return DistanceForm(
+        "minkowski", shown, core.Distance(OF_CORE[metric], float(power)), w ** (1 / power)
+    )
 
 
 def _directions(X: Array, is_query: bool) -> Array:

@@ -17,7 +17,7 @@ from ..._ground import core
 from ..._ground.design import Design
 from ..._ground.interrupt import deadline
 from ..._ground.threads import single_blas, thread_count
-from .distances import Form
+from .distances import DistanceForm
 
 Array = np.ndarray
 
@@ -39,7 +39,7 @@ PILOT, SLOWNESS, HOPELESS = 64, 30, 0.05
 LINKS = 32
 
 
-class Search(Protocol):
+class NeighborSearch(Protocol):
     """Rows among which neighbours are searched.
 
     `own` and `labels` are numbers of the queries and of the rows: a query finds no row of its own
@@ -61,7 +61,7 @@ class Search(Protocol):
         """Distances and positions of all rows within a radius of each query, the nearest first."""
 
 
-def search_of(X: Any, form: Form, algorithm: str, leaf_size: int = 30) -> Search:
+def search_of(X: Any, form: DistanceForm, algorithm: str, leaf_size: int = 30) -> NeighborSearch:
     """The search among rows X that suits them, or the one requested."""
     if algorithm == "faiss":
         return FaissSearch(X, form)
@@ -92,7 +92,7 @@ def _how() -> tuple[int, float]:
 class CoreSearch:
     """Search by a tree of the core, or without one by measuring all rows."""
 
-    def __init__(self, X: Array, form: Form, prepared: Any):
+    def __init__(self, X: Array, form: DistanceForm, prepared: Any):
         self.X, self.form, self.prepared = X, form, prepared
         self.rows = len(X)
         self.method = "brute" if prepared is None else "kd_tree"
@@ -145,7 +145,7 @@ class ProjectedSearch(CoreSearch):
     show whether they do.
     """
 
-    def __init__(self, X: Array, form: Form):
+    def __init__(self, X: Array, form: DistanceForm):
         self.mean = Design(X).transposed_times(np.ones(len(X))) / len(X)
         super().__init__(X, form, None)
         basis = worthwhile_basis(X, self.mean) if X.shape[1] > WORTH_PROJECTING else None
@@ -231,7 +231,7 @@ def _squared_distances(X: Array, Z: Array) -> Array:
 class ScikitSearch:
     """Search by scikit-learn: for other distances, functions, sparse rows, and given distances."""
 
-    def __init__(self, X: Any, form: Form, algorithm: str, leaf_size: int):
+    def __init__(self, X: Any, form: DistanceForm, algorithm: str, leaf_size: int):
         self.X, self.rows = X, X.shape[0]
         self.is_precomputed = isinstance(form.name, str) and form.name == "precomputed"
         params = dict(form.params)
@@ -298,7 +298,7 @@ def _widened(distances: Array, rows: Array, k: int) -> tuple[Array, Array]:
 class FaissSearch(CoreSearch):
     """Approximate search by a graph of near rows, through the package faiss."""
 
-    def __init__(self, X: Any, form: Form):
+    def __init__(self, X: Any, form: DistanceForm):
         is_euclidean = form.distance is not None and form.distance.metric == NORMS[0]
         if sp.issparse(X) or not is_euclidean:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .searches import Search
+from .searches import NeighborSearch
 
 Array = np.ndarray
 
@@ -83,7 +83,7 @@ class Voters:
 
     Parameters
     ----------
-    search : Search
+    search : NeighborSearch
         Finds the nearest of them.
     weights : ndarray of shape (n,) or None
         Their weights; None if all are 1.
@@ -93,7 +93,7 @@ class Voters:
         What decides between rows, and classes, that are equal.
     """
 
-    search: Search
+    search: NeighborSearch
     weights: Array | None
     weighting: Any
     ties: str

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ... import kernels, losses, penalties
 from ..._ground.about import Example, Examples, Formula, bias_term
 from ..._ground.docstrings import described
-from ..._ground.parts import Family
+from ..._ground.parts import PartKind
 from ..._ground.stored import Declaration
 from ...kernels import Kernel
 from ...losses import Loss
@@ -25,10 +25,10 @@ from ..linear import (
 )
 from .with_kernel import KERNEL_CONSTRAINTS, ON_KERNEL, WithKernel
 
-PARTS: dict[str, Family] = {
-    "loss": Family(losses.by_name),
-    "penalty": Family(penalties.by_name),
-    "kernel": Family(kernels.by_name, Kernel.parameters, Kernel.replace),
+PARTS: dict[str, PartKind] = {
+    "loss": PartKind(losses.by_name),
+    "penalty": PartKind(penalties.by_name),
+    "kernel": PartKind(kernels.by_name, Kernel.parameters, Kernel.replace),
 }
 CONSTRAINTS: dict = {
     **KERNEL_CONSTRAINTS,
@@ -114,7 +114,7 @@ class RiskRegressor(WithKernel, LinearRegressor):
     }
     # A penalty may have a weight, or a group, for each column.
     _treats_columns_alike = False
-    _families = PARTS
+    _part_kinds = PARTS
     _check_parameters = _check_parameters
     _kernel = _kernel
     _formula = _formula
@@ -213,7 +213,7 @@ class RiskClassifier(WithKernel, LinearClassifier):
     }
     # A penalty may have a weight, or a group, for each column.
     _treats_columns_alike = False
-    _families = PARTS
+    _part_kinds = PARTS
     _check_parameters = _check_parameters
     _kernel = _kernel
     _formula = _formula

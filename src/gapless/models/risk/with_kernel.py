@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._ground.design import Design
 from ..._ground.distinct_rows import DistinctRows
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
-from ..._ground.parts import Family, get_params, set_params
+from ..._ground.parts import PartKind, get_params, set_params
 from ..._ground.stored import Declaration, Maybe, Numbers
 from ..._ground.validation import Training, read_rows
 from ...certificates import certify_all
@@ -114,7 +114,7 @@ class WithKernel:
     coef_: Array
     n_features_in_: int
     # A kernel has parameters of its own, which can be set as kernel__gamma.
-    _families: ClassVar[dict[str, Family]] = KERNEL_INSTANCE
+    _part_kinds: ClassVar[dict[str, PartKind]] = KERNEL_INSTANCE
     get_params = get_params
     set_params = set_params
     _kernel_attributes: ClassVar[Declaration] = {

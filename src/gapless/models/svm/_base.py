@@ -118,7 +118,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
     _guide = "svm"
 
-    _families = KERNEL_INSTANCE
+    _part_kinds = KERNEL_INSTANCE
     get_params, set_params = get_params, set_params
 
     # The parameters that can be chosen by leave-one-out.
