@@ -13,7 +13,7 @@ from gapless.choosing import choose
 from gapless.choosing.budget import Budget, OwnTime
 from gapless.choosing.families import FAMILIES, families_for
 from gapless.choosing.family import FitSeconds, facts_of
-from gapless.choosing.judging import Judging, in_words
+from gapless.choosing.judging import Judging, seconds_in_words
 from gapless.choosing.metric import metric_of
 from gapless.choosing.prepared_rows import ByRow
 from gapless.choosing.schedule import Schedule
@@ -196,7 +196,7 @@ def test_ctrl_c_ends_it_at_once():
 
 
 def test_seconds_in_words():
-    assert [in_words(x) for x in (0.04, 3.21, 12.6)] == ["0.0 s", "3.2 s", "13 s"]
+    assert [seconds_in_words(x) for x in (0.04, 3.21, 12.6)] == ["0.0 s", "3.2 s", "13 s"]
 
 
 def test_a_family_that_was_stopped_says_on_what_and_one_that_was_skipped_what_is_kept(monkeypatch):

@@ -16,8 +16,10 @@ from ..unseen import sentence
 from .choice import Candidate
 from .metric import Metric
 
-# A gap is certain from this many standard errors of the unseen score on.
-SURE = 2.0
+# A gap is certain from this many standard errors of the unseen score on. `unseen.paired.SURE` is
+# larger, since it guards the clearest of several leads; a gap is a single number, and does not make
+# a model over-fitted by itself.
+SURE_GAP = 2.0
 # And wide, if it is also more than this part of the model's gain over the baseline.
 WIDE = 0.1
 NOTHING_BETTER = "nothing simpler does clearly better"
@@ -79,7 +81,7 @@ def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str,
     """The kind of a gap, and the reason."""
     gap, error = one.gap or 0.0, one.standard_error or 0.0
     # The baseline cannot follow its training rows.
-    is_sure = gap > SURE * error and one.complexity > 0
+    is_sure = gap > SURE_GAP * error and one.complexity > 0
     is_wide = is_sure and (gained is None or gap > WIDE * gained)
     if one.is_clearly_behind and is_wide and best.complexity < one.complexity:
         return "over-fitted", f"{best.family}, which is simpler, does clearly better on unseen rows"
@@ -90,9 +92,9 @@ def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str,
     if not is_sure and gained is not None and gained <= 0:
         return "balanced", NO_GAIN
     if not is_sure:
-        return "balanced", f"at most {SURE:g} standard errors apart"
+        return "balanced", f"at most {SURE_GAP:g} standard errors apart"
     if gained is None:
-        return "balanced", f"more than {SURE:g} standard errors apart, but {NOTHING_BETTER}"
+        return "balanced", f"more than {SURE_GAP:g} standard errors apart, but {NOTHING_BETTER}"
     if gained <= 0:
         return "over-fitted", NO_GAIN
     share = f"{100 * gap / gained:.2g} % of what it gains over a baseline that ignores the columns"

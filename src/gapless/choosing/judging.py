@@ -274,9 +274,11 @@ class Judging:
             took = self.budget.worked - (began if prepared is None else prepared)
             if prepared is not None:
                 self.budget.learn(family, rows, took / fits)
-            need = in_words(max(self.need(family, rows), took))
+            need = seconds_in_words(max(self.need(family, rows), took))
             seen = f"on {rows:,} rows" if rows < self.folds.largest else "on all rows"
-            trial = replace(trial, reason=f"after {in_words(took)} {seen}; needed about {need}")
+            trial = replace(
+                trial, reason=f"after {seconds_in_words(took)} {seen}; needed about {need}"
+            )
         except Exception as error:
             trial = replace(trial, failure=failure_in_words(error, self.rows.X))
         if trial.held is None and before.held is not None:
@@ -354,9 +356,9 @@ class Judging:
     def skip(self, family: Family, need: float) -> None:
         """Record that there is no time for a family yet."""
         end, left = self.end_seconds(self.best), self.budget.left
-        reason = f"needed about {in_words(need)}, with {in_words(left)} left"
+        reason = f"needed about {seconds_in_words(need)}, with {seconds_in_words(left)} left"
         if left > 0 and end > TOLD * left:
-            kept = "all" if end >= left else in_words(end)
+            kept = "all" if end >= left else seconds_in_words(end)
             reason += f" ({kept} reserved for the last fit and the test)"
         self.trials[family.name] = replace(self.untried(family), reason=reason)
 
@@ -369,7 +371,7 @@ class Judging:
         )
 
 
-def in_words(seconds: float) -> str:
+def seconds_in_words(seconds: float) -> str:
     """Seconds, with a decimal if they are few."""
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
 

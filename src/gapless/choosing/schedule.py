@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .families import Family
-from .judging import FamilyTrial, Judging, in_words
+from .judging import FamilyTrial, Judging, seconds_in_words
 
 # The first ones may each take this part of the time left.
 FIRST = 0.25
@@ -237,7 +237,7 @@ class Schedule:
         else:
             why = f"judged on {trial.rows:,} of {most:,} rows"
             if self._is_open(trial):
-                need = in_words(judging.need(trial.family, most))
+                need = seconds_in_words(judging.need(trial.family, most))
                 why += f"; all rows would have taken about {need}"
             else:
                 why += "; more rows could not have made it the best"
@@ -251,7 +251,7 @@ class Schedule:
         why = "number of rounds tuned on one held-out part; cross-validation "
         if self._is_open(trial):
             need = self.judging.need(full, self.judging.most_rows(full))
-            why += f"would have taken about {in_words(need)}"
+            why += f"would have taken about {seconds_in_words(need)}"
         else:
             why += "could not have made it the best"
         return replace(trial, reason=why)

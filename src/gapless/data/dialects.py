@@ -240,10 +240,10 @@ def find_records(data: bytes, delimiter: str, quote: str | None) -> Records:
     total = 0
     stray = stray_quotes(data, delimiter, quote)
     for begin in range(0, len(data), AT_A_TIME):
-        letters = np.frombuffer(data, np.uint8, min(AT_A_TIME, len(data) - begin), begin)
+        codes = np.frombuffer(data, np.uint8, min(AT_A_TIME, len(data) - begin), begin)
         here = stray[slice(*np.searchsorted(stray, (begin, begin + AT_A_TIME)))] - begin
-        free, is_open = _outside_quotes(letters, quote, is_open, here)
-        is_end, is_comma = letters == NEWLINE, letters == ord(delimiter)
+        free, is_open = _outside_quotes(codes, quote, is_open, here)
+        is_end, is_comma = codes == NEWLINE, codes == ord(delimiter)
         if free is not None:
             is_end &= free
             is_comma &= free
@@ -266,12 +266,12 @@ def stray_quotes(data: bytes, delimiter: str, quote: str | None) -> Array:
     Only at the beginning of a field is a quote one; every second one is checked, and all of them in
     turn from the first that is elsewhere.
     """
-    letters = np.frombuffer(data, np.uint8)
+    codes = np.frombuffer(data, np.uint8)
     code = ord(quote or delimiter)
     begins = range(0, len(data) if quote else 0, AT_A_TIME)
-    parts = [np.flatnonzero(letters[k : k + AT_A_TIME] == code) + k for k in begins]
+    parts = [np.flatnonzero(codes[k : k + AT_A_TIME] == code) + k for k in begins]
     where = np.concatenate([np.zeros(0, np.int64), *parts])
-    before = letters[np.maximum(where[::2] - 1, 0)]
+    before = codes[np.maximum(where[::2] - 1, 0)]
     starts = np.isin(before, [ord(delimiter), NEWLINE, code])
     odd = np.flatnonzero(~starts & (where[::2] > 0))
     if not len(odd):
@@ -296,15 +296,15 @@ def _begins_field(data: bytes, place: int, delimiter: str) -> bool:
 
 
 def _outside_quotes(
-    letters: Array, quote: str | None, is_open: bool, stray: Array
+    codes: Array, quote: str | None, is_open: bool, stray: Array
 ) -> tuple[Array | None, bool]:
     """Which characters are outside quotes, None for all; whether quotes are open afterwards."""
     if quote is None:
         return None, False
-    marks = letters == ord(quote)
+    marks = codes == ord(quote)
     marks[stray] = False
     if not marks.any():
-        return (np.zeros(len(letters), bool) if is_open else None), is_open
+        return (np.zeros(len(codes), bool) if is_open else None), is_open
     marks[0] ^= is_open
     inside = np.bitwise_xor.accumulate(marks)
     return ~inside, bool(inside[-1])
@@ -313,10 +313,8 @@ def _outside_quotes(
 def is_blank(data: bytes, records: Records) -> Array:
     """Which records are empty except for a carriage return."""
     size = records.end - records.start
-    letters = np.frombuffer(data, np.uint8)
-    return (size == 0) | (
-        (size == 1) & (letters[np.minimum(records.start, len(data) - 1)] == RETURN)
-    )
+    codes = np.frombuffer(data, np.uint8)
+    return (size == 0) | ((size == 1) & (codes[np.minimum(records.start, len(data) - 1)] == RETURN))
 
 
 def line_of(data: bytes, position: int) -> int:

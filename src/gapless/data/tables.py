@@ -167,7 +167,9 @@ def _in_utc(series: pl.Series) -> pl.Series:
 
 
 def _spread(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Fields of nested values as columns of their own, `outer.inner`; lists as JSON texts."""
+    """Fields of nested values as columns of their own, `outer.inner`; lists as texts,
+    their items joined by spaces.
+    """
     notes: list[str] = []
     while nested := [s.name for s in frame.iter_columns() if isinstance(s.dtype, pl.Struct)]:
         notes.append(f"nested values became columns: {listed(nested)}")

@@ -87,7 +87,7 @@ class Resampled:
         )
 
 
-def in_words(
+def resampled_with_verdict(
     metric: str,
     train: float,
     unseen: float,
@@ -115,7 +115,7 @@ def in_words(
 class HeldOut:
     """Models of several splits, scored together on the rows that each has not seen.
 
-    Everything is computed on first access, and once.
+    The models are fitted at once; scores are computed on first access, and kept.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class HeldOut:
 
     def result(self, method: str) -> Resampled:
         """The scores with a verdict in words."""
-        return in_words(
+        return resampled_with_verdict(
             self.metric, self.train, self.unseen, self.standard_error, method, self.of_splits
         )
 

@@ -9,7 +9,14 @@ import numpy as np
 
 from .._ground.docstrings import described
 from ..unseen import Generalization, Judge, Part, StandIn, generalize
-from .held_out import HeldOut, Resampled, as_time_allows, folds_in_words, in_words, score
+from .held_out import (
+    HeldOut,
+    Resampled,
+    as_time_allows,
+    folds_in_words,
+    resampled_with_verdict,
+    score,
+)
 from .rows import RESAMPLED, Rows, Split
 
 Array = np.ndarray
@@ -200,7 +207,7 @@ def bootstrap(
     chance = _chance(own, rows, scoring, rng)
     outside = float(np.nanmean([one.unseen for one in found]))
     weight = _weight_of_outside(train, outside, chance)
-    return in_words(
+    return resampled_with_verdict(
         found[0].metric,
         train,
         (1 - weight) * train + weight * max(outside, min(chance, train)),

@@ -84,10 +84,6 @@ def learning(
     return finished(axes, "rows to learn from", metric)
 
 
-# Values whose largest is this many times the smallest get a logarithmic axis.
-WIDE = 20
-
-
 def validation(
     values: Sequence[Any],
     train: Sequence[float],

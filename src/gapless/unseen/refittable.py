@@ -1,7 +1,7 @@
 """Fits that do not solve a `Problem`: they define their own predictions for unseen rows.
 
-Kernel and local regression derive from `Refittable`. It is used like `Fitted` in `held_out`:
-held-out predictions by a formula, by refits, and from the past alone.
+Every family that does not solve a `Problem` derives from `Refittable`. It is used like `Fitted` in
+`held_out`: held-out predictions by a formula, by refits, and from the past alone.
 """
 
 from __future__ import annotations

@@ -18,9 +18,11 @@ from .words import in_time, is_baseline, is_worse_than_estimated, test_rows
 WIDE = 0.1
 # From this rank of simplicity on, models follow curves and interactions of columns.
 BENDS = 4
-# An expected rise counts from this part of the standard error on, if it is certain: from about this
-# part of the rows to all of them.
-PART, HALF = 0.25, 0.65
+# An expected rise counts from this part of the standard error on, if it is certain.
+PART = 0.25
+# The size that counts as half of the rows is at most this part of them: the sizes of a curve grow
+# by factors of 1.6 to 2, so that the last but one is between a half and 0.63 of them.
+ABOUT_HALF = 0.65
 # Scores whose best value is 1, and which part of that, or else of the score, is hardly worth it.
 OF_ONE, LITTLE = ("accuracy", "balanced_accuracy", "r2", "roc_auc"), 0.02
 # From this share of rows on, equal rows of different classes matter little.
@@ -179,8 +181,9 @@ def _still_rises(curve: LearningCurve) -> bool:
 
 
 def _half(curve: LearningCurve) -> int:
-    """The position of the largest size up to about half of the last."""
-    return int(np.flatnonzero(curve.sizes <= HALF * curve.sizes[-1])[-1:].sum())
+    """The position of the largest size up to about half of the last; 0 if there is none."""
+    small = np.flatnonzero(curve.sizes <= ABOUT_HALF * curve.sizes[-1])
+    return int(small[-1]) if len(small) else 0
 
 
 def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
