@@ -191,7 +191,9 @@ def test_scores_of_rows_have_the_score_as_their_mean(iris):
         metric = Metric(name, None if name in OF_NUMBERS else Fixed.classes_, costs)
         each = metric.of_rows(Fixed(), rows, y, weights)
         assert_allclose(each.mean(), metric(Fixed(), rows, y), rtol=1e-10)
-        assert_allclose(metric.own(each.mean()), float(metric.score(Fixed(), rows, y)), rtol=1e-10)
+        assert_allclose(
+            metric.with_own_sign(each.mean()), float(metric.score(Fixed(), rows, y)), rtol=1e-10
+        )
 
 
 def test_two_classes_of_very_different_size_are_ranked():

@@ -16,8 +16,7 @@ import numpy as np
 
 from .._ground.threads import thread_count
 from ..data import Kind
-from .families import Family
-from .family import Facts
+from .family import Facts, Family
 from .splitting import held_out_part
 
 # The actual times of other families change the estimate for an untried one by at most this factor.
@@ -25,13 +24,18 @@ MOST_LEARNED = 2.0
 # Estimates for this many times the rows seen are raised by this power of the ratio: a fit that is
 # stopped is wasted.
 DOUBT = 0.15
-# The work after the fits takes this part of the limit, plus these seconds per row, column and value
-# of the table, whose profile is kept, and per held-out row, for the correction for selection.
-CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN, CLOSING_VALUE = 0.02, 1e-6, 1e-4, 1.2e-7
+# The work after the fits takes this part of the limit, plus the seconds below.
+CLOSING_PART = 0.02
+# The profile of the table, which is kept: seconds per row, column and value.
+CLOSING_ROW = 1e-6
+CLOSING_COLUMN = 1e-4
+CLOSING_VALUE = 1.2e-7
+# The correction for selection: seconds per held-out row.
 CLOSING_HELD_OUT = 1e-5
-# The load of the machine is known after this many seconds of work; a fit may take this many times
-# its time under that load, since a load varies.
-LEAST_WORK, SLACK = 0.5, 1.5
+# The load of the machine is known after this many seconds of work.
+LEAST_WORK = 0.5
+# A fit may take this many times its time under that load, since a load varies.
+SLACK = 1.5
 # Measured times are rounded to this many steps per doubling: they are never the same twice, but
 # what follows from them should be.
 STEPS = 2

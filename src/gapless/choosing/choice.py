@@ -65,7 +65,7 @@ class Candidate:
     rows : int
         The number of rows of its largest fit.
     train, unseen : float or None
-        The scores on training rows and on unseen rows, in the metric's own direction: for a loss
+        The scores on training rows and on unseen rows, with the metric's own sign: for a loss
         lower is better.
     standard_error : float or None
         Of `unseen`.

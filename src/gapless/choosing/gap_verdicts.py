@@ -74,7 +74,7 @@ def _gained(one: Candidate, baseline: Candidate | None, metric: Metric) -> float
     """How much better it is on unseen rows than the baseline, if known."""
     if baseline is None or baseline.unseen is None or one.unseen is None or one is baseline:
         return None
-    return float(metric.own(one.unseen) - metric.own(baseline.unseen))
+    return float(metric.with_own_sign(one.unseen) - metric.with_own_sign(baseline.unseen))
 
 
 def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from ..data import Column, TableError, Target, counted, prepare
 from ..evaluation import HeldOut, Rows, Split
 from ..models.bayes import BayesDecision
 from .budget import Budget, doubt, most_within, rounded
-from .families import Family
+from .family import Family
 from .metric import OF_AREAS, Metric
 from .prepared_rows import ByRow, Preparation
 from .score_errors import ScoreErrors
@@ -366,7 +366,7 @@ class Judging:
         if trial.held is None:
             return trial.failure or f"stopped {trial.reason}"
         return (
-            f"{self.metric.title} {self.metric.own(trial.held.unseen):.4g} ± "
+            f"{self.metric.title} {self.metric.with_own_sign(trial.held.unseen):.4g} ± "
             f"{ScoreErrors(self.rows, self.metric).of(trial.held):.2g}"
         )
 

@@ -1,7 +1,7 @@
 """The metric of table models: one of `gapless.metrics`, or the cost of decisions.
 
 One object scores rows for a comparison, higher being better, gives each row's contribution, and the
-score in its own direction with an interval. Costs of decisions may come from a file.
+score with its own sign with an interval. Costs of decisions may come from a file.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Metric:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The range of its values, in its own direction."""
+        """The range of its values, with its own sign."""
         if self.name == "r2":
             return -np.inf, 1.0
         is_open = self.name in (*OF_NUMBERS, "log_loss", MEAN_COST)
@@ -100,8 +100,8 @@ class Metric:
             self.name, self.name.replace("_", " ")
         )
 
-    def own(self, value: Any) -> Any:
-        """Convert between a value in which higher is better and the metric's own direction."""
+    def with_own_sign(self, value: Any) -> Any:
+        """Flip the sign of a loss: from higher-is-better to the metric's own sign, or back."""
         return -value if self.is_loss else value
 
     # ---- as a scorer -----------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class Metric:
     def __call__(self, model: Any, X: Any, y: Array, sample_weight: Array | None = None) -> float:
         """The score, with its sign such that higher is better."""
         value = self._measure(y, self._ask(model, X), sample_weight).value
-        return self.own(1 - value if self.name == "r2" else value)
+        return self.with_own_sign(1 - value if self.name == "r2" else value)
 
     def of_rows(self, model: Any, X: Any, y: Array, weights: Array) -> Array:
         """The contribution of each row: numbers whose weighted mean is the score.
@@ -122,11 +122,11 @@ class Metric:
         smooth = smooth.smooth if isinstance(smooth, Ratio) else smooth
         values = smooth.value + smooth.rows.total * smooth.pulls
         found = np.zeros(len(y))
-        found[counted] = self.own(1 - values if self.name == "r2" else values)
+        found[counted] = self.with_own_sign(1 - values if self.name == "r2" else values)
         return found
 
     def score(self, model: Any, X: Any, y: Array, groups: Array | None = None) -> Score:
-        """The score of rows in its own direction, with an interval.
+        """The score of rows with its own sign, with an interval.
 
         Rows of the same group, (n,) labels 0, 1, …, are similar: the interval then counts groups.
         """
@@ -153,8 +153,8 @@ class Metric:
             z, beside = (self._known(y, said) for said in (z, beside))
             options = {"level": LEVEL, **self._options}
             found = metrics.compare(y, z, beside, self._measured_as, **options).difference
-        low, high = sorted((self.own(found.low), self.own(found.high)))
-        value, name = float(self.own(found.value)), f"ahead in {self.name}"
+        low, high = sorted((self.with_own_sign(found.low), self.with_own_sign(found.high)))
+        value, name = float(self.with_own_sign(found.value)), f"ahead in {self.name}"
         return replace(found, name=name, value=value, low=float(low), high=float(high))
 
     def _of_groups(self, found: Score, y: Array, z: Array, groups: Array) -> Score:

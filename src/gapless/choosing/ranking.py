@@ -37,7 +37,7 @@ class Ranking:
     best, chosen : FamilyTrial
         The best score, and the simplest family within one standard error of it.
     expected, expected_error : float
-        The score of the chosen one on unseen rows, in the metric's own direction, corrected for
+        The score of the chosen one on unseen rows, with the metric's own sign, corrected for
         selection, and its standard error.
     expected_range : tuple of two floats
         The range that contains the test score with a probability of 95 %.
@@ -88,8 +88,12 @@ def rank(
     after = corrected(held, rows, int(simplest))
     assert after is not None, "metrics of tables know what each row contributes"
     lost = max(after.optimism, 0.0)
-    # The simplest: the baseline, if that was judged.
-    chance = held[0]
+    # What the columns are worth is measured from the baseline, or else from the simplest family.
+    simplest_held = held[0]
+    baseline = next(
+        (one for trial, one in zip(judged, held, strict=True) if trial.family.complexity == 0),
+        simplest_held,
+    )
     places = {trial.family.name: k for k, trial in enumerate(judged)}
     candidates = []
     for trial in order:
@@ -100,8 +104,8 @@ def rank(
                 _judged(candidate, trial.held, errors),
                 behind=float(behind[k]),
                 behind_error=float(behind_errors[k]),
-                is_clearly_behind=is_clearly_behind(trial.held, held[best], chance, rows),
-                expected=float(metric.own(unseen[k] - lost)),
+                is_clearly_behind=is_clearly_behind(trial.held, held[best], baseline, rows),
+                expected=float(metric.with_own_sign(unseen[k] - lost)),
             )
         candidates.append(candidate)
     chosen = held[simplest]
@@ -109,10 +113,10 @@ def rank(
         with_gap_verdicts(candidates, judged[best].family.name, metric),
         judged[best],
         judged[simplest],
-        float(metric.own(after.unseen)),
+        float(metric.with_own_sign(after.unseen)),
         errors.expected(after, chosen),
         _range(
-            float(metric.own(after.unseen)),
+            float(metric.with_own_sign(after.unseen)),
             errors.of_test(after, chosen, test_units or rows.unit_count),
             metric,
         ),
@@ -150,14 +154,14 @@ def _unjudged(trial: FamilyTrial) -> Candidate:
 
 
 def _judged(candidate: Candidate, held: HeldOut, errors: ScoreErrors) -> Candidate:
-    """A family with its scores, in their own direction."""
+    """A family with its scores, with their own sign."""
     metric = errors.metric
     return described(
         replace(
             candidate,
             status="judged",
-            train=float(metric.own(held.train)),
-            unseen=float(metric.own(held.unseen)),
+            train=float(metric.with_own_sign(held.train)),
+            unseen=float(metric.with_own_sign(held.unseen)),
             standard_error=errors.of(held),
             gap=float(held.train - held.unseen),
         ),

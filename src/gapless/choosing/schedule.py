@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .families import Family
+from .family import Family
 from .judging import FamilyTrial, Judging, seconds_in_words
 
 # The first ones may each take this part of the time left.
@@ -21,15 +21,21 @@ FIRST = 0.25
 CHEAP = 0.03
 # Rows of the first look at an expensive family: families with the same number share preparations.
 LOOKS_AT = (5000, 2500, 1000, 500)
+# The fewest rows of a look.
 FEWEST = LOOKS_AT[-1]
-# First looks may take this part of the time, all together, and so may every round except the last.
-LOOKS, ROUND = 0.4, 0.25
+# All first looks together may take this part of the time; the rest is for the promising families.
+LOOKS = 0.4
+# Every round except the last may take this part of the time left, so that there can be several.
+ROUND = 0.25
 # The smallest look may take this part of the time left, however small the family's share is: one
-# that was never seen cannot be chosen. With few rows all are needed, and no smaller look helps.
-SMALLEST, ALL_OF_FEW = 0.12, 0.5
-# A stopped look is wasted; so one may take this many times its estimate, up to this many times that
-# part.
-PATIENCE, OVER_PART = 3.0, 1.6
+# that was never seen cannot be chosen.
+SMALLEST = 0.12
+# The same with few rows: all are needed, and no smaller look helps.
+ALL_OF_FEW = 0.5
+# A look may take this many times its estimate, since a stopped look is wasted.
+PATIENCE = 3.0
+# But at most this many times the part for a smallest look, unless its share is larger.
+OVER_PART = 1.6
 # Folds may together take this part of the time left, if one has ended in the time of a look: to
 # stop and start again would take longer.
 TOGETHER = 0.15

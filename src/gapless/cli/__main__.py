@@ -155,7 +155,7 @@ def _replace_closed_streams() -> None:
 
 
 def _leave_pipes() -> None:
-    """The reader of a pipe has stopped early."""
+    """The reader of our output closed the pipe; stop writing."""
     from .printer import leave_pipe
 
     for stream in (sys.stdout, sys.stderr):

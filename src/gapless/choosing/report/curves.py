@@ -23,19 +23,28 @@ from .words import curve_note, in_time, tuning_in_words
 Array = np.ndarray
 
 
-FOLDS, FEW_FOLDS, FEWEST_FOLDS = 5, 3, 2
+# Folds of a curve, as in the comparison.
+FOLDS = 5
+# Folds for many rows, or in a short time.
+FEW_FOLDS = 3
+# Folds in the shortest time: with one, the curve would have no errors.
+FEWEST_FOLDS = 2
 # From this many rows on, few folds are enough for a curve.
 MANY_ROWS = 20_000
-# A curve takes as long as this many fits of all rows in each of its folds, doubled, since the
-# comparison, which measures a fit, prepares rows once for all models; the shortest, which does the
-# same, takes FEWEST_FITS.
-FITS, FEWEST_FITS = 6.0, 1.8
+# Each fold takes as long as this many fits of all its rows: over twice the sum of its sizes, since
+# the comparison, which measures a fit, prepares rows once for all models.
+FITS = 6.0
+# The same for the shortest curve: about the sum alone, since it prepares rows once too.
+FEWEST_FITS = 1.8
 # Without tuning fits are at least this many times faster.
 QUICKER = 3.0
-# Parts of the rows of a fold: of a curve, and of the shortest one, made of at least this many rows.
-# With more columns than rows all fits are equally expensive, and there are fewer.
+# Sizes of a curve, as parts of the rows of a fold.
 USUAL_SIZES = tuple(np.geomspace(0.1, 1.0, 6).tolist())
-FEW_SIZES, FEWEST_ROWS = tuple(np.geomspace(1 / 8, 1.0, 4).tolist()), 160
+# Sizes of the shortest curve: each doubles the one before.
+FEW_SIZES = tuple(np.geomspace(1 / 8, 1.0, 4).tolist())
+# The shortest curve has at least this many rows, so that its smallest size has more than a few.
+FEWEST_ROWS = 160
+# Sizes with more columns than rows: fits of few rows take as long as others, so there are few.
 WIDE_SIZES = tuple(np.geomspace(1 / 3, 1.0, 3).tolist())
 # The fewest sizes of a curve, if models cannot be fitted to the smallest.
 FEWEST_SIZES = 3
@@ -170,7 +179,7 @@ def _tuned_settings(choice: Choice) -> dict[str, Any]:
 
 
 def _as_section(curve: LearningCurve, advice: str, note: str) -> Learning:
-    """The curve in the metric's own direction."""
+    """The curve with the metric's own sign."""
     sign = -1.0 if curve.is_loss else 1.0
     last = float(curve.sizes[-1])
     beyond = np.geomspace(last, max(BEYOND * last, 2.0 * curve.wanted), 9)

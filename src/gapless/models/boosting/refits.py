@@ -42,10 +42,13 @@ from .run import HeldOutRows, Round, Run, boost, row_losses, stages
 Array = np.ndarray
 Callback = Callable[[Any, float], bool]
 
-# Folds take this many rounds at a time, and end when these lower the loss by less than this part of
-# what all rounds have, since the loss of what can be fitted exactly falls a little for ever; at the
-# latest after MOST_ROUNDS.
-PATIENCE, LITTLE, MOST_ROUNDS = 20, 1e-4, 1000
+# Folds take this many rounds at a time: by chance, a few in a row may not lower the loss.
+PATIENCE = 20
+# Folds end when these lower the loss by less than this part of what all rounds have: the loss of
+# what can be fitted exactly falls a little for ever.
+LITTLE = 1e-4
+# Folds end after this many rounds at the latest.
+MOST_ROUNDS = 1000
 # The part of a time limit that folds may take: boosting all rows takes a quarter as long.
 PART_OF_TIME = 0.75
 # The number of rounds if there was no time for folds.
