@@ -274,11 +274,11 @@ def test_folds_go_on_if_the_first_was_in_time(seconds, together, is_judged):
 
 # ---- the load of the machine ---------------------------------------------------------------------
 
-DEAR = {"linear discriminants": 0.4, "naive Bayes": 0.2, "pruned tree": 0.7, "boosted trees": 0.3}
+SLOW = {"linear discriminants": 0.4, "naive Bayes": 0.2, "pruned tree": 0.7, "boosted trees": 0.3}
 
 
 @functools.cache
-def looks_of(load, limit=60.0, seconds=DEAR, n=2000):
+def looks_of(load, limit=60.0, seconds=SLOW, n=2000):
     """Which families were judged on how many rows, and in which form, at a load."""
     trials, judging = run(limit, seconds, n=n, load=load)
     assert judging.budget.seconds <= limit

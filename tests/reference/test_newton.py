@@ -357,11 +357,11 @@ def test_features_of_a_kernel_are_solved_without_a_factor_of_all(monkeypatch):
         return made(problem, *args, **options)
 
     monkeypatch.setattr(preconditioners.Block, "make", recorded)
-    monkeypatch.setattr(conjugate_gradients, "DEAR", 10)  # these rows are few
+    monkeypatch.setattr(conjugate_gradients, "EXPENSIVE", 10)  # these rows are few
     problem = make(X, y, Softmax(), 0.01)
     found = solve(problem, "newton_cg", tol=1e-8)
     assert found.status == "optimal" and max(sizes) == preconditioners.LEADING < problem.d
-    monkeypatch.setattr(conjugate_gradients, "DEAR", np.inf)
+    monkeypatch.setattr(conjugate_gradients, "EXPENSIVE", np.inf)
     whole = solve(problem, "newton_cg", tol=1e-8)
     assert whole.primal == pytest.approx(found.primal, rel=1e-7)
 
@@ -370,7 +370,7 @@ def test_a_factor_of_all_features_is_made_where_products_are_too_many(monkeypatc
     X, y = features_of_a_kernel()
     sizes, make_all = [], preconditioners._sampled_block
     monkeypatch.setattr(preconditioners, "LEADING", 1)
-    monkeypatch.setattr(conjugate_gradients, "DEAR", 10)
+    monkeypatch.setattr(conjugate_gradients, "EXPENSIVE", 10)
     monkeypatch.setattr(conjugate_gradients, "PATIENCE", 0.05)
 
     def recorded(problem, *args):

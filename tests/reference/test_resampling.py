@@ -147,7 +147,7 @@ def _first_decision(model, X, y):
 
 
 def test_the_bootstrap_promises_nothing_of_noise(rng):
-    """A nearest neighbour knows its own rows by heart: .632 alone would say 0.68."""
+    """A nearest neighbour knows its training rows by heart: .632 alone would say 0.68."""
     found = []
     for _ in range(12):
         X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)

@@ -66,7 +66,7 @@ def test_only_unseen_scores_decide_whether_more_rows_help(ridge):
     assert rising.startswith("Get more data: twice as many rows would take accuracy from 0.82 to")
     flat = curve_in_words(choice, made_curve([0.8, 0.81, 0.811, 0.811]))
     assert flat.startswith("More rows alone would hardly help")
-    assert "simpler model" not in flat, "a score of 1 on its own rows is no fault of a forest"
+    assert "simpler model" not in flat, "a score of 1 on its training rows is no fault of a forest"
 
 
 def test_a_rise_that_is_not_sure_is_told_as_such(ridge):
@@ -131,8 +131,8 @@ def test_curve_that_ended_early_speaks_of_twice_the_rows_there_are(ridge):
 
 def test_dear_models_keep_their_settings_in_the_curve(ridge):
     choice, table = ridge
-    dear = tuple(replace(one, seconds=100.0) for one in choice.candidates)
-    found = learning_of(replace(choice, candidates=dear), table, 20.0, {})
+    slow = tuple(replace(one, seconds=100.0) for one in choice.candidates)
+    found = learning_of(replace(choice, candidates=slow), table, 20.0, {})
     alpha = choice["tried model"].settings["alpha"]
     assert f"every fit uses alpha = {alpha:.3g}, as tuned" in found.note
     assert learning_of(choice, table, None, {}).note == ""
@@ -169,9 +169,9 @@ def test_advice_is_right_where_the_truth_is_known(signal, rows, models, says):
 
 def test_dear_curves_are_made_of_fewer_rows_and_folds_and_say_so(ridge):
     choice, table = ridge
-    dear = tuple(replace(one, seconds=300.0, settings={}) for one in choice.candidates)
+    slow = tuple(replace(one, seconds=300.0, settings={}) for one in choice.candidates)
     left_out = {}
-    found = learning_of(replace(choice, candidates=dear), table, 20.0, left_out)
+    found = learning_of(replace(choice, candidates=slow), table, 20.0, left_out)
     assert left_out == {} and len(found.sizes) == 4 and found.sizes[-1] < 100
     # Two folds leave half of the rows; the comparison it mentions had four fifths of 332.
     assert f"the curve ends at {found.sizes[-1]:.0f} of about 266 rows" in found.note
@@ -213,7 +213,7 @@ def test_own_rows_are_scored_along_the_tuned_parameter(ridge):
     left = frame["progression"].to_numpy() - choice.model.predict(frame)
     assert found.train[found.chosen] == pytest.approx(np.mean(left**2))
     by_alpha = [found.train[k] for k in sorted(known, key=lambda k: alphas[k])]
-    assert by_alpha == sorted(by_alpha), "the weaker the penalty, the nearer to its own rows"
+    assert by_alpha == sorted(by_alpha), "the weaker the penalty, the nearer to its training rows"
     assert not any(validation_of(choice, table, 0.0, {}).train), "without time there are none"
 
 

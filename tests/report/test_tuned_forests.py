@@ -19,4 +19,6 @@ def test_forests_score_their_own_rows_by_the_error_of_probabilities():
     assert found.parameter == "min_samples_leaf"
     assert found.values == (1.0, 3.0, 10.0)
     assert found.train[found.chosen] == pytest.approx(np.mean(errors))
-    assert found.train == tuple(sorted(found.train)), "small leaves are nearer to their own rows"
+    assert found.train == tuple(sorted(found.train)), (
+        "small leaves are nearer to their training rows"
+    )

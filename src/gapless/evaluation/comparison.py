@@ -46,7 +46,7 @@ class Contender:
         "over-fitted", "under-fitted" or "balanced", and why, in words: the verdict of the model's
         `generalization_`, by simpler and richer versions of it. For models without one, and with
         groups or time, the other models take the place of versions: where the best one does clearly
-        better, a model is over-fitted if it fits its own rows better than the best does, else
+        better, a model is over-fitted if it fits its training rows better than the best does, else
         under-fitted.
     optimality : str
         The verdict of its certificate, fitted to all rows; "" for models that have none.

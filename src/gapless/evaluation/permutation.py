@@ -84,7 +84,7 @@ def permutation_importance(
     model : estimator
         Any fitted model with scikit-learn's methods.
     X, y : array-like
-        Rows to score, preferably unseen ones: on its own rows a model that has memorised them
+        Rows to score, preferably unseen ones: on its training rows a model that has memorised them
         relies on columns that carry no information.
     sample_weight : array-like of shape (n,), default=None
         How much each row counts in the score.

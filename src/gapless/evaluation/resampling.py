@@ -179,7 +179,7 @@ def bootstrap(
     -------
     Resampled
         By the .632+ rule: a model learns from 63 % of the rows only and would do better with all of
-        them, so a part of its score on its own rows is added, the less the more it over-fits.
+        them, so a part of its score on its training rows is added, the less the more it over-fits.
 
     References
     ----------

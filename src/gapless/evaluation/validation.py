@@ -74,8 +74,8 @@ class ValidationCurve:
     kinds : tuple of str
         For each value, whether its models are "balanced", "under-fitted" or "over-fitted". They are
         balanced unless the best ones do clearly better, by the rule of `generalization_`; then they
-        are under-fitted if they also fit their own rows worse, and over-fitted if they fit these at
-        least as well. "unknown" where the score is not defined.
+        are under-fitted if they also fit their training rows worse, and over-fitted if they fit
+        these at least as well. "unknown" where the score is not defined.
     """
 
     parameter: str

@@ -1,8 +1,8 @@
 """Probabilities that can be trusted, from predictions for rows that the model had not seen.
 
-A model of gapless predicts its own rows without them (leave-one-out, out of bag, folds), as its
-`generalization_` does; others are fitted again to five folds. A map from scores to probabilities is
-fitted to these held-out predictions.
+A model of gapless predicts its training rows without them (leave-one-out, out of bag, folds), as
+its `generalization_` does; others are fitted again to five folds. A map from scores to
+probabilities is fitted to these held-out predictions.
 """
 
 from __future__ import annotations

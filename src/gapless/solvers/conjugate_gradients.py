@@ -50,7 +50,7 @@ MOST_ACTIVE = 0.7
 STALE_CHANGE, STALE_PRODUCTS = 0.5, 10
 # A factor of the whole Hessian that costs this many products waits until a step with a factor of
 # the leading features has taken this part of them.
-DEAR, PATIENCE = 100, 0.5
+EXPENSIVE, PATIENCE = 100, 0.5
 
 
 class ConjugateGradients:
@@ -62,7 +62,7 @@ class ConjugateGradients:
         self._made_at, self._before = np.zeros(0), 0.0
         self._products, self._accuracy = 0, FIRST_ACCURACY
         self._is_careful = False
-        self._is_whole = cost_of_factors(problem) < DEAR
+        self._is_whole = cost_of_factors(problem) < EXPENSIVE
 
     def estimate(self, at: Iterate) -> float | None:
         """About P − P*, or more: the gap, or half the squared decrement by the preconditioner."""

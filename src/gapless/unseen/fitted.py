@@ -79,7 +79,7 @@ class Fitted:
     is_plain: ClassVar[bool] = False
     # Whether the model keeps its shape however weak its penalty is.
     is_limited: ClassVar[bool] = True
-    # Whether it reproduces the targets of its own rows, whatever its penalty.
+    # Whether it reproduces the targets of its training rows, whatever its penalty.
     interpolates: ClassVar[bool] = False
 
     @cached_property

@@ -9,7 +9,7 @@ closed form; half of the rows choose the strength for the other half.
 new rows are likely to have one of them. No x can be left out there without biasing the rest: of all
 combinations of three bits, those without one are against it. But a known x needs no model: the mean
 of its rows will do. That mean without the row itself is the prediction with the most freedom, held
-out exactly; a model that loses more on its own rows lacks fit (Fisher 1922).
+out exactly; a model that loses more on its training rows lacks fit (Fisher 1922).
 """
 
 from __future__ import annotations

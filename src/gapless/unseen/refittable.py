@@ -61,7 +61,7 @@ class Refittable(ABC):
 
     @property
     def interpolates(self) -> bool:
-        """Whether it reproduces the targets of its own rows, whatever its freedom."""
+        """Whether it reproduces the targets of its training rows, whatever its freedom."""
         return False
 
     @property
@@ -111,7 +111,7 @@ class Refittable(ABC):
 
     @cached_property
     def predictions(self) -> Array:
-        """The model's predictions for its own rows, (n, K)."""
+        """The model's predictions for its training rows, (n, K)."""
         return self.model(self.design)
 
     @property

@@ -35,7 +35,7 @@ MOST_TURNS, TURNS_OF_LARGE = 5, 2
 NO_EFFECT, SLOW, HARM = 1e-3, 0.01, 0.02
 # A model better than a constant is not held back if this many turns have no effect.
 FLAT_TURNS = 2
-# How surprising a lead must be if the model loses less than half as much on its own rows as on
+# How surprising a lead must be if the model loses less than half as much on its training rows as on
 # unseen ones: a chance of 5 %.
 SURE_BY_HEART, HALF = 1.64, 0.5
 # A gain that matters even if the score stays the same: this part of a constant's loss.
@@ -115,7 +115,7 @@ class Comparison:
 
     @cached_property
     def known(self) -> Array:
-        """The fit's answers on its own rows."""
+        """The fit's answers on its training rows."""
         return self.answering.answers(self.trial.fitted.predictions, self.link)
 
     @cached_property
@@ -125,7 +125,7 @@ class Comparison:
 
     @cached_property
     def is_by_heart(self) -> bool:
-        """Whether the model loses far less on its own rows than on unseen ones.
+        """Whether the model loses far less on its training rows than on unseen ones.
 
         That means nothing for one that interpolates, however simple it is.
         """
@@ -231,13 +231,13 @@ class Comparison:
         checked = self._rival(Version(rival.fit, rival.name), is_checked=True)
         return rival if checked is None else checked
 
-    # ---- own rows --------------------------------------------------------------------------------
+    # ---- training rows ---------------------------------------------------------------------------
 
     def has_gained_over(self, rival: Rival) -> bool:
-        """Whether the model knows its own rows clearly better than a simpler version does.
+        """Whether the model knows its training rows clearly better than a simpler version does.
 
-        If not, its freedom has not helped on its own rows, so it has not over-fitted: it may lose
-        on unseen rows because the remaining rows are biased against them.
+        If not, its freedom has not helped on its training rows, so it has not over-fitted: it may
+        lose on unseen rows because the remaining rows are biased against them.
         """
         if self.is_by_heart or self.trial.fitted.interpolates:
             return True
@@ -328,7 +328,7 @@ def judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
 
 
 def _simpler(comparison: Comparison) -> Rival | None:
-    """A simpler version that is clearly better, at the price of its own rows."""
+    """A simpler version that is clearly better, at the price of its training rows."""
     enough = SURE_BY_HEART if comparison.is_by_heart else SURE
     rival = _clearest(comparison, comparison.simpler(), enough)
     return rival if rival is not None and comparison.has_gained_over(rival) else None

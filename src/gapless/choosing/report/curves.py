@@ -240,7 +240,7 @@ def _own_sense(metric: str) -> tuple[str, bool]:
     return metric.replace("_", " "), False
 
 
-# ---- own rows ------------------------------------------------------------------------------------
+# ---- training rows -------------------------------------------------------------------------------
 
 
 def _own_scores(choice: Choice, table: Table, tuned: Tuning, seconds: float | None) -> list[Number]:

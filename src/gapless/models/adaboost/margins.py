@@ -142,7 +142,7 @@ class TraceKeeper:
 
 @dataclass(frozen=True, eq=False)
 class MarginTrace:
-    """How a vote learns, round by round, on its own rows.
+    """How a vote learns, round by round, on its training rows.
 
     Attributes
     ----------

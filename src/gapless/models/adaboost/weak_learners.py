@@ -213,7 +213,7 @@ class AnyLearner:
     classes: Array
 
     def __call__(self, weights: Array) -> tuple[Any, Array]:
-        """Fit one, and predict its own rows."""
+        """Fit one, and predict its training rows."""
         learner = self.make().fit(self.X, self.labels, sample_weight=weights)
         return learner, np.argmax(votes_of(learner, self.X, self.classes), axis=1).astype(np.int32)
 

@@ -119,7 +119,7 @@ class EnsembleFit(OnlyRefittable):
 
     @cached_property
     def predictions(self) -> Array:
-        """The ensemble's predictions for its own rows, (n, K)."""
+        """The ensemble's predictions for its training rows, (n, K)."""
         return self.model(Rows(self.data.X))
 
     @property

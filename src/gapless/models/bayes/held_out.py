@@ -40,7 +40,7 @@ Array = np.ndarray
 # Used for the logarithm of 0 in scores, which must be finite to be scored.
 LOWEST = -1e300
 # Entries times classes beyond which only a sample of rows is left out: a few seconds for densities.
-DEAR_WORK = 5e7
+MUCH_WORK = 5e7
 
 
 class BayesFit(Refittable):
@@ -88,7 +88,7 @@ class BayesFit(Refittable):
     def tested(self) -> Array:
         """The rows to leave out: all, or those of a sample of many units."""
         counted = np.flatnonzero(self.is_counted)
-        if self.work <= DEAR_WORK:
+        if self.work <= MUCH_WORK:
             return counted
         chosen = drawn(self.units, LARGE_SAMPLE, self.targets)
         return counted[np.isin(self.units[counted], chosen)]
@@ -122,7 +122,7 @@ class BayesFit(Refittable):
 
     @cached_property
     def predictions(self) -> Array:
-        """Its scores for its own rows, (n, classes); NaN for those that are not tested."""
+        """Its scores for its training rows, (n, classes); NaN for those that are not tested."""
         return self._spread(self.model(self.design.rows(self.tested)))
 
     def fit_to(self, rows):

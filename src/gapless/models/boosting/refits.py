@@ -65,7 +65,7 @@ class BoostingFit(OnlyRefittable):
     estimator : GradientBoosting
         The fitted model.
     data : BoostingData
-        The data of the fit. Each refit makes the bins of its own rows.
+        The data of the fit. Each refit makes the bins of its rows.
     """
 
     reason = "trees must be regrown"

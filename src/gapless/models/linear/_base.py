@@ -190,7 +190,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         return data
 
     def _design(self, X) -> Design:
-        """Rows to predict, in the form of the problems' own rows."""
+        """Rows to predict, in the form of the problems' training rows."""
         return Design(read_rows(self, X))
 
     def _calibration_rows(self, X) -> Design:

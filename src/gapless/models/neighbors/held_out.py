@@ -106,7 +106,7 @@ class NeighborsFit(Refittable):
 
     @cached_property
     def predictions(self) -> Array:
-        """The model's predictions for its own rows, (n, ΣK); NaN for those not considered."""
+        """The model's predictions for its training rows, (n, ΣK); NaN for those not considered."""
         return self._spread(self.tested, self.model(self.design.rows(self.tested)))
 
     def _spread(self, rows: Array, of_rows: Array) -> Array:

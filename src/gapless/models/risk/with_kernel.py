@@ -256,7 +256,7 @@ class OnFeatures(Fitted):
 
     @property
     def plain_rows(self) -> Design | None:
-        """The rows behind the features."""
+        """The rows the features were computed from."""
         return Design(self.data.X) if self.data.X.shape[0] == len(self.weights) else None
 
     def simpler(self) -> list[Dial]:

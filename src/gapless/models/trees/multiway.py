@@ -117,7 +117,7 @@ class MultiwayTree:
         return replace(self, value=value)
 
     def errors(self, F: Array, y: Array, weights: Array) -> tuple[Array, Array]:
-        """For each node: the weight of `F`'s rows that it gets wrong, and of all its rows.
+        """For each node: the weight of given rows it would misclassify, and the weight reaching it.
 
         Classes are positions, −1 for one that the tree does not know; rows with missing values are
         divided as in predictions.
