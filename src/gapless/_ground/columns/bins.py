@@ -41,7 +41,7 @@ def edges_of(column: Array, weights: Array, most: int) -> Array:
 def halfway(low: Array, high: Array) -> Array:
     """A number between each pair: at least the lower and less than the higher one.
 
-    Infinite values count as the ends of the line, so that the numbers in between stay finite.
+    Infinite values count as ±the largest float64, so that the numbers in between stay finite.
     """
     most = np.finfo(np.float64).max
     between = 0.5 * np.maximum(low, -most) + 0.5 * np.minimum(high, most)

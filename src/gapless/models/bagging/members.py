@@ -172,8 +172,8 @@ class Bagging(Ensemble):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0, to which the chances of being drawn are proportional. Weight 2 is the row
-            twice, weight 0 is no row.
+            Weights ≥ 0, proportional to the chances of being drawn. Weight 2 counts the row
+            twice, weight 0 leaves it out.
         **fit_params : dict
             Passed on to the learners, by scikit-learn's metadata routing.
 

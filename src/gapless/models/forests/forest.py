@@ -141,8 +141,8 @@ class Forest(Ensemble, BaseEstimator):
         Parameters
         ----------
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0, to which the chances of being drawn are proportional. Weight 2 is the row
-            twice, weight 0 is no row.
+            Weights ≥ 0, proportional to the chances of being drawn. Weight 2 counts the row
+            twice, weight 0 leaves it out.
 
         Returns
         -------

@@ -34,7 +34,7 @@ n_jobs : int
 certificate_ : Certificate
     How far the fit can be from the best possible one, summed over all problems.
 generalization_ : Generalization
-    What the model will score on data it has not seen; computed when first asked for.
+    Estimated score on unseen data; computed on first access.
 """
 )
 
@@ -55,7 +55,7 @@ select : {"min", "1se"}
 trace_ : Trace or list of Trace
     Objective, gap and seconds of every step; one per problem that was solved.
 solver_ : str
-    The solver that ran, or the name of scikit-learn's that was asked for.
+    The solver that ran, or the requested one of scikit-learn.
 n_iter_ : int
     Number of steps, the largest where several problems were solved.
 """

@@ -70,7 +70,7 @@ QUERIES = """
 X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features)
     Rows to find neighbours of, or their distances to the training rows if metric="precomputed".
     None takes the training rows, which are not neighbours of themselves. Rows of weight 0 are
-    nobody's neighbours.
+    never neighbours.
 n_neighbors : int
     How many neighbours; None takes the number of the estimator.
 radius : float or array-like of shape (n_queries,)

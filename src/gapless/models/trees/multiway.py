@@ -254,7 +254,7 @@ def grow(
     y : ndarray of int, shape (n,)
         Positions of the classes.
     weights : ndarray of shape (n,)
-        Weights ≥ 0; a row of weight 0 is no row.
+        Weights ≥ 0; weight 0 leaves the row out.
     classes : int
         The number of classes.
     levels : sequence of d ints or None
