@@ -10,8 +10,8 @@ import gapless
 from gapless import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from gapless._ground.threads import threads
 from gapless.losses import Logistic, Squared
-from gapless.models.boosting import refits as boosting_folds
-from gapless.models.boosting.refits import folds_of
+from gapless.models.boosting import number_of_rounds as boosting_folds
+from gapless.models.boosting.number_of_rounds import folds_of
 from gapless.models.boosting.rounds import Rounds
 
 FORM = {"max_iter": "cv", "max_leaf_nodes": 4, "min_samples_leaf": 3, "random_state": 0}

@@ -19,8 +19,8 @@ from .as_sklearn import BinMapper, Predictor, Preprocessor
 from .boosting import BOOSTED, GradientBoosting, Validation
 from .data import BoostingData, read_groups, read_monotone, table_of
 from .losses import classification_loss, regression_loss
+from .number_of_rounds import BRIER, LOSS, UNTRIED_ROUNDS, choose_rounds
 from .predictions import BoostedClassifier, BoostedRegressor
-from .refits import BRIER, LOSS, UNTRIED_ROUNDS, choose_rounds
 from .rounds import GrowthPlan, is_second_order
 from .run import BoostedRun, Run
 
