@@ -247,3 +247,9 @@ def test_remarks_of_full_width_need_a_mark_or_a_gap():
         assert len(read(rows + below)) == 3
     two = "title,year\nDune,1984\nAlien,1979\nBrazil,1985\nNote: a film,\n"
     assert len(read(two)) == 4
+
+
+@pytest.mark.parametrize("text", ["-5%", "+5 %", "-3 €", "5 €"])
+def test_whole_numbers_with_a_unit_are_numbers(text):
+    table = read_table(f"v,k\n{text},1\n3,2\n".encode())
+    assert table.frame["v"].to_list() == [-3 if "€" in text and "-" in text else int(text[:2]), 3]

@@ -286,3 +286,12 @@ def test_sparse_rows_of_libsvm_are_refused_and_times_are_not():
         with pytest.raises(TableError, match="LIBSVM"):
             list(read_batches(text, {}))
     assert read_table(b"1 10:30 11:20\n2 10:40 11:50\n").frame.width == 3
+
+
+def test_blank_and_short_lines_beside_quoted_delimiters_are_seen():
+    # As many delimiters are quoted as the blank line lacks.
+    table = read_table(b'city,v,w\n"Paris, FR",1,2\n"Rome, IT",3,4\nOslo,5,6\n\n')
+    assert table.frame.rows() == [("Paris, FR", 1, 2), ("Rome, IT", 3, 4), ("Oslo", 5, 6)]
+    table = read_table(b'x,y\n"a,b",1\nc\n')
+    assert table.frame.rows() == [("a,b", 1), ("c", None)]
+    assert any("too few fields" in str(note) for note in table.notes)

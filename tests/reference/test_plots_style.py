@@ -97,3 +97,21 @@ def test_drawing_on_given_axes_needs_no_screen():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def test_no_two_marks_of_an_axis_read_alike():
+    axes = plots.validation(
+        [2010, 2011, 2012], [100001.0, 100002, 100003], [100001.0, 100002, 100002.5], [0.1] * 3
+    )
+    axes.figure.canvas.draw()
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+        words = [label.get_text() for label in labels]
+        assert len(set(words)) == len(words) > 1
+
+
+def test_names_are_not_read_as_formulas(tmp_path):
+    axes = plots.partial_dependence(
+        ["$\\frac{", "b"], np.array([[1.0], [2.0]]), column="$a_b$ $\\q$", answer="y"
+    )
+    axes.figure.savefig(tmp_path / "picture.png")
+    assert axes.get_xlabel() == "$a_b$ $\\q$"

@@ -356,7 +356,7 @@ def _certified(model: TableModel, scan: TableScan) -> tuple[Certificate | None, 
         # A model that recognises its rows refuses them if another version of a library prepares
         # them differently.
         return None, f"{stored.verdict} (from the fit; not recomputed: {error})"
-    return certificate, f"{certificate.verdict} (recomputed from the training rows)"
+    return certificate, f"{certificate.verdict.rstrip('.')} (recomputed from the training rows)."
 
 
 def _of_certificate(certificate: Certificate | None) -> Iterator[Finding]:

@@ -100,8 +100,8 @@ def _number(field: str) -> float | None:
         if found is None:
             return None
         # Of two marks the last is the decimal one; a single one may be either.
-        whole, _, rest = re.sub(r"[\s'’]", "", found[1]).replace(",", ".").rpartition(".")
-        number = float(f"{whole.replace('.', '')}.{rest}")
+        digits = re.sub(r"[\s'’]", "", found[1]).replace(",", ".")
+        number = float(digits.replace(".", "", digits.count(".") - 1))
     # A column may be called inf or nan.
     return number if math.isfinite(number) else None
 

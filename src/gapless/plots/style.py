@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator, NullLocator
 
 # Unseen rows, or the subject of a picture; training rows, or what it is compared with; thin lines
 # behind the data. `svg` knows these colours and leaves them to the page.
@@ -30,6 +31,7 @@ GUIDE: dict[str, Any] = {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4.0
 WIDE = 20  # values whose largest is this many times the smallest get a logarithmic axis
 FEW_MARKS = 3  # a logarithmic axis with fewer powers of ten also has marks between them
 MOST_MARKS = 6
+MOST_DIGITS = 16  # a float64 has no more
 
 
 def axes_for(axes: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
@@ -66,12 +68,27 @@ def finished(
         if isinstance(axis.get_major_locator(), FixedLocator):
             continue  # names, or the marks of a logarithmic axis
         axis.set_major_locator(MaxNLocator(MOST_MARKS, steps=[1, 2, 5, 10]))
-        axis.set_major_formatter(FuncFormatter(_mark))
+        axis.set_major_formatter(ShortNumbers())
+    for text in axes.findobj(Text):
+        text.set_parse_math(False)  # a column may be called "$a"
     return axes
 
 
-def _mark(value: float, _: object) -> str:
-    return short(value)
+class ShortNumbers(Formatter):
+    """Marks of an axis in few characters, but enough to tell them apart."""
+
+    def __call__(self, value: float, pos: int | None = None) -> str:
+        """The mark at one value."""
+        return short(value)
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """The marks at all these values."""
+        words = [short(value) for value in values]
+        for digits in range(5, MOST_DIGITS):
+            if len(set(words)) == len(set(values)):
+                break
+            words = [f"{value:.{digits}g}".replace("-", "−") for value in values]
+        return words
 
 
 def short(value: float) -> str:
@@ -93,7 +110,7 @@ def with_logarithms(axes: Axes, which: Literal["x", "y"], values: Sequence[float
     axis.set_minor_locator(NullLocator())
     if known:
         axis.set_major_locator(FixedLocator(_powers(min(known), max(known))))
-        axis.set_major_formatter(FuncFormatter(_mark))
+        axis.set_major_formatter(ShortNumbers())
 
 
 def _powers(low: float, high: float) -> list[float]:

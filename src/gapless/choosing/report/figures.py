@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from ... import plots
+from ..._ground.drawing import pictures
 from ..._ground.percent import percent
 from .phrases import distinguishable, shortened, squeezed
 from .sections import (
@@ -52,7 +52,7 @@ def _picture(
         for axis, most in ((axes.xaxis, ACROSS), (axes.yaxis, UP)):
             axis.label.set_text(shortened(axis.label.get_text(), most))
 
-    return Markup(plots.inline_svg(on, title=title, rows=rows, full_names=full_names))
+    return Markup(pictures().inline_svg(on, title=title, rows=rows, full_names=full_names))
 
 
 def _floats(values: Sequence[Value]) -> np.ndarray:
@@ -66,7 +66,7 @@ def comparison(models: Sequence[Model], metric: str, higher_is_better: bool = Tr
     judged = [one for one in models if one.unseen is not None and one is not far_behind(models)]
     names = _names([one.family for one in judged])
     return _picture(
-        plots.comparison,
+        pictures().comparison,
         names,
         _floats([one.train for one in judged]),
         _floats([one.unseen for one in judged]),
@@ -98,7 +98,7 @@ def importances(found: Sequence[Importance], metric: str) -> Markup:
     shown = found[:MOST_BARS]
     names = _names([one.name for one in shown])
     return _picture(
-        plots.importances,
+        pictures().importances,
         names,
         _floats([one.value for one in shown]),
         [2 * (one.standard_error or 0.0) for one in shown],
@@ -117,7 +117,7 @@ def coefficients(found: Sequence[Coefficient]) -> Markup:
     full = [f"{one.of}: {one.name}" if len(speak) > 1 else one.name for one in shown]
     names = _names(full)
     return _picture(
-        plots.coefficients,
+        pictures().coefficients,
         names,
         _floats([one.value for one in shown]),
         label="coefficient (of scaled columns)",
@@ -130,7 +130,7 @@ def coefficients(found: Sequence[Coefficient]) -> Markup:
 def learning(curve: Learning) -> Markup:
     """Training and unseen scores by the number of rows, and the expected gain of more."""
     return _picture(
-        plots.learning,
+        pictures().learning,
         *map(_floats, (curve.sizes, curve.train, curve.unseen, curve.standard_errors)),
         beyond=tuple(map(_floats, (curve.more_sizes, curve.more_unseen, curve.more_errors))),
         metric=curve.metric,
@@ -142,7 +142,7 @@ def validation(curve: Validation) -> Markup:
     """Both scores by the value of a parameter, the best and the chosen one."""
     values, full_names = _along(curve.values)
     return _picture(
-        plots.validation,
+        pictures().validation,
         values,
         *map(_floats, (curve.train, curve.unseen, curve.standard_errors)),
         best=curve.best,
@@ -171,13 +171,15 @@ def _are_numbers(values: Sequence[Value]) -> bool:
 
 def roc(curves: Sequence[Curve]) -> Markup:
     """The share of each kind predicted positive, at every threshold."""
-    return _of_classes(plots.roc, curves, "ROC curve")
+    return _of_classes(pictures().roc, curves, "ROC curve")
 
 
 def precision_recall(curves: Sequence[Curve]) -> Markup:
     """The share of predicted positives that are right, by the share that is found."""
     chance = curves[0].chance if len(curves) == 1 else None
-    return _of_classes(plots.precision_recall, curves, "precision by recall", prevalence=chance)
+    return _of_classes(
+        pictures().precision_recall, curves, "precision by recall", prevalence=chance
+    )
 
 
 def _of_classes(
@@ -199,7 +201,7 @@ def _of_classes(
 def calibration(curve: Calibration) -> Markup:
     """Observed shares against probabilities, with intervals; dots are as large as their bins."""
     return _picture(
-        plots.reliability,
+        pictures().reliability,
         *(curve.said, curve.happened),
         low=curve.low,
         high=curve.high,
@@ -212,7 +214,7 @@ def calibration(curve: Calibration) -> Markup:
 def predicted(rows: Residuals, target: str) -> Markup:
     """True against predicted numbers, each with its prediction interval."""
     return _picture(
-        plots.predicted,
+        pictures().predicted,
         *map(_floats, (rows.predicted, rows.true)),
         lower=_floats(rows.lower),
         upper=_floats(rows.upper),
@@ -224,7 +226,7 @@ def predicted(rows: Residuals, target: str) -> Markup:
 def residuals(rows: Residuals, target: str) -> Markup:
     """Residuals by the predicted value."""
     return _picture(
-        plots.residuals,
+        pictures().residuals,
         *map(_floats, (rows.predicted, rows.true)),
         target=target,
         title=f"residuals by predicted {target}",
@@ -236,7 +238,7 @@ def dependence(found: Dependence) -> Markup:
     values, full_names = _along(found.values)
     means = np.array([_floats(line.values) for line in found.lines]).T
     return _picture(
-        *(plots.partial_dependence, values, means),
+        *(pictures().partial_dependence, values, means),
         column=found.column,
         answer=found.answer,
         title=f"{found.answer} by {found.column}",

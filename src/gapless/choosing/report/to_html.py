@@ -6,6 +6,7 @@ from functools import cache
 
 import jinja2
 
+from ..._ground.drawing import pictures
 from ..._ground.percent import percent
 from . import figures
 from .phrases import amount, beside, counted_roles, rounded, shortened, squeezed
@@ -37,6 +38,7 @@ def to_html(report: Report) -> str:
 @cache
 def page() -> jinja2.Template:
     """The template, compiled at the first call; with a time limit, call it beforehand."""
+    pictures()
     return _environment().get_template("template.html")
 
 
