@@ -133,9 +133,11 @@ def test_many_rows_are_drawn_and_a_column_without_values_is_an_error(data):
 
 def test_plot_draws_lines_for_numbers_and_dots_for_levels():
     axes = plots.partial_dependence([1.0, 2.0], np.array([[0.1, 0.9], [0.4, 0.6]]), ["a", "b"])
-    assert [line.get_linestyle() for line in axes.lines] == ["-", "-"]
+    styles = {line.get_label(): line.get_linestyle() for line in axes.lines}
+    assert styles["a"] == styles["b"] == "-"
     axes = plots.partial_dependence(["u", "v"], np.array([[0.1], [0.4]]), answer="mean")
-    assert axes.lines[0].get_marker() == "o" and axes.get_ylabel() == "mean"
+    assert {(line.get_marker(), line.get_linestyle()) for line in axes.lines} == {("o", "None")}
+    assert axes.get_ylabel() == "mean"
 
 
 def test_some_columns_are_shuffled_alone(data):
