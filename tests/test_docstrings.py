@@ -111,6 +111,29 @@ def test_the_first_table_that_describes_a_name_counts():
     ]
 
 
+def test_an_entry_for_several_names_serves_those_that_are_left():
+    @described("\nfirst : int\n    One.", "\nfirst, second : int\n    Two.")
+    def fit(first, second=2):
+        """Fit."""
+
+    lines = sections(fit.__doc__)["Parameters"]
+    assert lines == ["first : int", "    One.", "second : int, default=2", "    Two."]
+
+
+def test_what_is_no_parameter_is_refused():
+    def fit(X):
+        """Fit.
+
+        Parameters
+        ----------
+        y : int
+            Not there.
+        """
+
+    with pytest.raises(ValueError, match="y: described, but not a parameter"):
+        described()(fit)
+
+
 @every_estimator
 def test_every_parameter_is_described_with_its_default(cls):
     told = names_of(sections(cls.__doc__)["Parameters"])

@@ -47,9 +47,8 @@ def described(*tables: str) -> Callable[[T], T]:
     """Complete the docstring of a class or a function from tables of shared entries."""
     shared: list[Entry] = []
     for table in tables:
-        known = {name for entry in shared for name in _names(entry)}
         entries = _entries(inspect.cleandoc(table).split("\n"))
-        shared += [entry for entry in entries if not known & set(_names(entry))]
+        shared += _only(entries, _all_names(entries) - _all_names(shared))
 
     def complete(what: T) -> T:
         if what.__doc__:  # python -OO has none
@@ -94,26 +93,34 @@ def _names(entry: Entry) -> list[str]:
     return [name.strip("* ") for name in entry[0].partition(" : ")[0].split(",")]
 
 
+def _all_names(entries: Iterable[Entry]) -> set[str]:
+    return {name for entry in entries for name in _names(entry)}
+
+
+def _only(entries: Iterable[Entry], wanted: set[str]) -> list[Entry]:
+    """The entries of the names that are wanted; an entry of several loses the others."""
+    kept = []
+    for head, *text in entries:
+        names = [name for name in head.partition(" : ")[0].split(", ") if name.strip("*") in wanted]
+        if names:
+            kept.append([f"{', '.join(names)} : {head.partition(' : ')[2]}", *text])
+    return kept
+
+
 def _completed(doc: str, signature: inspect.Signature, shared: Sequence[Entry]) -> str:
     found = sections(doc)
     order = list(signature.parameters)
-    own = _entries(found.get("Parameters", []))
-    known = {name for entry in own for name in _names(entry)}
-    added = [
-        _with_default(entry, signature)
-        for entry in shared
-        if set(_names(entry)) & set(order) - known
-    ]
+    own, attributes = (_entries(found.get(part, [])) for part in ("Parameters", "Attributes"))
+    unknown = _all_names(own) - set(order)
+    if unknown:
+        raise ValueError(f"{', '.join(sorted(unknown))}: described, but not a parameter.")
+    added = _only(shared, set(order) - _all_names(own))
+    fitted = {name for name in _all_names(shared) if name.endswith("_")}
     parameters = sorted(
-        own + added, key=lambda entry: min(order.index(n) for n in _names(entry) if n in order)
+        own + [_with_default(entry, signature) for entry in added],
+        key=lambda entry: min(map(order.index, _names(entry))),
     )
-    attributes = _entries(found.get("Attributes", []))
-    known = {name for entry in attributes for name in _names(entry)}
-    attributes += [
-        entry
-        for entry in shared
-        if all(name.endswith("_") for name in _names(entry)) and not known & set(_names(entry))
-    ]
+    attributes += _only(shared, fitted - _all_names(attributes))
     rest = {k: v for k, v in found.items() if k not in ("", "Parameters", "Attributes")}
     told = {"": found[""], "Parameters": _lines(parameters), "Attributes": _lines(attributes)}
     return "\n\n".join(
@@ -128,12 +135,10 @@ def _lines(entries: Iterable[Entry]) -> list[str]:
 
 
 def _with_default(entry: Entry, signature: inspect.Signature) -> Entry:
-    defaults = [
-        signature.parameters[name].default for name in _names(entry) if name in signature.parameters
-    ]
-    if "default=" in entry[0] or defaults[0] is inspect.Parameter.empty:
+    default = signature.parameters[_names(entry)[0]].default
+    if "default=" in entry[0] or default is inspect.Parameter.empty:
         return entry
-    return [f"{entry[0]}, default={as_written(defaults[0])}", *entry[1:]]
+    return [f"{entry[0]}, default={as_written(default)}", *entry[1:]]
 
 
 def as_written(value: Any) -> str:
