@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._ground.stored import Declaration, Maybe, Value
+from .._ground.stored import Declaration, Maybe, Value, is_fitted
 from ..certificates import Certificate
 from .conformal import Calibration, calibrate
 from .entrance import measure
@@ -65,6 +65,8 @@ class Remembering:
 
     # Attributes computed on demand, from the data of the fit.
     _on_demand: ClassVar[tuple[str, ...]] = ("generalization_",)
+    # Attributes that every fitted model has, and computes when they are read.
+    _computed: ClassVar[tuple[str, ...]] = ()
     # The method that scores rows, on which all predictions of the model rest.
     _answering: ClassVar[str] = "_scores"
     # X, y and weights, validated; with reset=False the features must be those of the fit.
@@ -167,11 +169,16 @@ class Remembering:
     def _remembered(self, cure: str) -> Any:
         """The fit with its data, while the model refers to them."""
         check_is_fitted(self)
-        if "_training" not in vars(self):
+        if not self._holds_training:
             raise AttributeError(
                 f"this {type(self).__name__} no longer holds its training data; call {cure}."
             )
         return self._fitted(*vars(self)["_training"])
+
+    @property
+    def _holds_training(self) -> bool:
+        """Whether the model still refers to the data of its fit."""
+        return "_training" in vars(self)
 
     def __getstate__(self):
         # Neither a copy nor a file includes the training data.
@@ -182,7 +189,8 @@ class Remembering:
         # Attributes on demand are listed while they are available, but not read: that would compute
         # them, or warn.
         known = vars(self)
-        is_there = dict.fromkeys(self._on_demand, "_training" in known)
+        is_there = dict.fromkeys(self._on_demand, self._holds_training)
+        is_there |= dict.fromkeys(self._computed, is_fitted(self))
         return [
             name
             for name in object.__dir__(self)

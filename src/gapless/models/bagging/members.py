@@ -94,6 +94,7 @@ class Bagging(Ensemble):
     """
 
     _guide = "forests"
+    _computed = ("estimators_samples_",)
 
     # The method whose results are averaged over the members.
     _answer = "predict"

@@ -258,6 +258,10 @@ class BayesDecision(Remembering, AroundClassifier):
         scoring = None if self.cost_matrix is None and self.abstain_cost is None else saved
         return uncorrected(measure(self, fitted, scoring=scoring), self._tuned())
 
+    @property
+    def _holds_training(self) -> bool:
+        return getattr(vars(self).get("estimator_"), "_holds_training", False)
+
     def _remembered(self, cure: str) -> Any:
         check_is_fitted(self)
         if not isinstance(self.estimator_, Remembering):

@@ -85,6 +85,7 @@ DOUBLED = (losses.Squared, losses.Logistic)
 class PlainGradientBoosting(GradientBoosting):
     """Base of both."""
 
+    _computed = ("estimators_", "feature_importances_")
     _stored: ClassVar[Declaration] = {
         **GradientBoosting._stored,
         "init_": FittedModel("predict", "features") | Word(ZERO) | Nothing(),

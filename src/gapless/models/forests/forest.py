@@ -85,6 +85,7 @@ class Forest(Ensemble, BaseEstimator):
     _by_output: Callable[[Array], list[Array]]
 
     _guide = "forests"
+    _computed = ("estimators_", "feature_importances_", "estimators_samples_")
 
     _stored: ClassVar[Declaration] = {
         **Ensemble._stored,
