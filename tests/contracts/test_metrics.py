@@ -252,6 +252,32 @@ def test_divergence_is_cross_entropy_minus_entropy(rng):
     assert ends(metrics.cross_entropy(sure, z)) == pytest.approx(ends(metrics.log_loss(y, z)))
 
 
+@pytest.mark.parametrize("name", ["entropy", "cross_entropy", "kl_divergence"])
+def test_a_base_changes_the_unit_alone(rng, name):
+    metric = getattr(metrics, name)
+    given = two_distributions(rng)[: 1 if name == "entropy" else 2]
+    for base in (2, 10.0):
+        expected = [end / math.log(base) for end in ends(metric(*given))]
+        assert ends(metric(*given, base=base)) == pytest.approx(expected, rel=1e-9)
+    for base in (1, 0.5, -2, np.inf, "2"):
+        with pytest.raises(ValueError, match="base must be a number above 1"):
+            metric(*given, base=base)
+
+
+def test_entropy_in_bits_is_that_of_the_textbooks():
+    assert metrics.entropy([0.5, 0.25, 0.125, 0.125], base=2).value == 1.75
+    assert metrics.cross_entropy([0.5, 0.5], [0.25, 0.75], base=2).value == pytest.approx(1.2075187)
+
+
+def test_a_divergence_of_two_given_distributions_is_a_number():
+    known = metrics.kl_divergence([0.5, 0.5], [0.25, 0.75], base=2)
+    assert str(known) == "KL divergence in bits 0.207519"
+    assert repr(known) == "<Score KL divergence in bits 0.207519>"
+    assert known.low == known.high == known.value
+    several = metrics.kl_divergence([[0.5, 0.5], [0.2, 0.8]], [0.25, 0.75])
+    assert "at 95 %" in str(several)
+
+
 def test_each_class_by_itself_is_a_dict(rng):
     y, z = texts(rng)
     found = metrics.f1(y, z, average=None)

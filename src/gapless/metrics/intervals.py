@@ -17,6 +17,8 @@ Array = np.ndarray
 
 # Numbers beyond these are written with an exponent.
 MOST_DECIMALS, LARGEST_PLAIN = 6, 1e7
+# The method of a number that is not measured on a sample.
+KNOWN = "known"
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Score:
     level : float
         That share, such as 0.95.
     method : str
-        How the interval was found, in words.
+        How the interval was found, in words; "known" where nothing was sampled, so that there is
+        only the value.
     n : float
         How many rows the number rests on; with weights that are not counts, the effective number.
     """
@@ -56,6 +59,8 @@ class Score:
         return format(self.value, spec) if spec else str(self)
 
     def __str__(self) -> str:
+        if self.method == KNOWN:
+            return f"{self.name} {self.value:.6g}"
         digits = decimals(self.low, self.high, self.value)
         value, low, high = (written(x, digits) for x in (self.value, self.low, self.high))
         return (
@@ -64,6 +69,8 @@ class Score:
         )
 
     def __repr__(self) -> str:
+        if self.method == KNOWN:
+            return f"<Score {self.name} {self.value:.6g}>"
         return f"<Score {self.name} {self.value:.4g} ({self.low:.4g} to {self.high:.4g})>"
 
     def to_dict(self) -> dict[str, Any]:

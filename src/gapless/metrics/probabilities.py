@@ -1,6 +1,6 @@
 """How good probabilities are: log loss, Brier score, distances between distributions, reliability.
 
-All logarithms are natural. Cross-entropy = entropy + Kullback–Leibler divergence, and the log loss
+Logarithms are natural, unless a `base` is given. Cross-entropy = entropy + Kullback–Leibler divergence, and the log loss
 of classes is the cross-entropy of distributions that are sure of the true class. A reliability
 curve compares predicted probabilities with the shares that came true.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .._ground.drawing import AXES, pictures
 from .._ground.validation import read_weights
 from .estimates import Ratio, scored
 from .inputs import Forecasts, read_distributions, read_forecasts
-from .intervals import MEASURED, Rows, Score, check_level, share
+from .intervals import KNOWN, MEASURED, Rows, Score, check_level, share
 
 Array = np.ndarray
 
@@ -40,8 +40,11 @@ DISTRIBUTIONS = """
 p, q : array-like of shape (K,) or (n, K)
     The true distributions, and those that stand in for them.
 """
-
-NO_SAMPLE = "known exactly, no sample"
+INFORMATION = """
+base : float
+    Base of the logarithm: 2 for bits, None for e, which is nats.
+"""
+UNITS = {2.0: "bits", 10.0: "digits"}
 
 
 @described(FORECASTS, MEASURED)
@@ -99,8 +102,10 @@ def brier(
     return scored("Brier score", squared_distance(data), level)
 
 
-@described(MEASURED)
-def entropy(p: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
+@described(INFORMATION, MEASURED)
+def entropy(
+    p: Any, *, base: float | None = None, sample_weight: Any = None, level: float = 0.95
+) -> Score:
     """The mean of −Σ_k p_k log p_k over distributions.
 
     Parameters
@@ -111,37 +116,48 @@ def entropy(p: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
     Returns
     -------
     Score
-        In nats. A single distribution has no interval: its entropy is known.
+        A single distribution has no interval: its entropy is known.
+
+    Examples
+    --------
+    >>> from gapless.metrics import entropy
+    >>> print(entropy([0.5, 0.25, 0.25], base=2))
+    entropy in bits 1.5
     """
     p, _ = _distributions(p)
     highest = float(np.log(p.shape[1]))
-    return _distance("entropy", entr(p).sum(axis=1), sample_weight, level, highest)
+    return _distance("entropy", entr(p).sum(axis=1), base, sample_weight, level, highest)
 
 
-@described(DISTRIBUTIONS, MEASURED)
-def cross_entropy(p: Any, q: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
+@described(DISTRIBUTIONS, INFORMATION, MEASURED)
+def cross_entropy(
+    p: Any, q: Any, *, base: float | None = None, sample_weight: Any = None, level: float = 0.95
+) -> Score:
     """The mean of −Σ_k p_k log q_k: what a code for q takes for messages from p.
 
     Returns
     -------
     Score
-        In nats; infinite where q gives nothing to what p holds possible.
+        Infinite where q gives nothing to what p holds possible. A single pair of distributions has
+        no interval.
     """
     p, q = _distributions(p, q)
     # entropy + divergence, so that the identity holds to the last digit.
     each = entr(p).sum(axis=1) + rel_entr(p, q).sum(axis=1)
-    return _distance("cross-entropy", each, sample_weight, level, np.inf)
+    return _distance("cross-entropy", each, base, sample_weight, level, np.inf)
 
 
-@described(DISTRIBUTIONS, MEASURED)
-def kl_divergence(p: Any, q: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
+@described(DISTRIBUTIONS, INFORMATION, MEASURED)
+def kl_divergence(
+    p: Any, q: Any, *, base: float | None = None, sample_weight: Any = None, level: float = 0.95
+) -> Score:
     """The mean of Σ_k p_k log(p_k/q_k): cross-entropy − entropy.
 
     Returns
     -------
     Score
-        In nats; 0 only for equal distributions, infinite where q gives nothing to what p holds
-        possible.
+        0 only for equal distributions, infinite where q gives nothing to what p holds possible. A
+        single pair of distributions has no interval.
 
     Examples
     --------
@@ -149,9 +165,12 @@ def kl_divergence(p: Any, q: Any, *, sample_weight: Any = None, level: float = 0
     >>> p, q = [0.5, 0.25, 0.25], [0.4, 0.4, 0.2]
     >>> print(f"{kl_divergence(p, q):.6f} = {cross_entropy(p, q):.6f} - {entropy(p):.6f}")
     0.049857 = 1.089578 - 1.039721
+    >>> print(kl_divergence(p, q))
+    KL divergence 0.0498575
     """
     p, q = _distributions(p, q)
-    return _distance("KL divergence", rel_entr(p, q).sum(axis=1), sample_weight, level, np.inf)
+    each = rel_entr(p, q).sum(axis=1)
+    return _distance("KL divergence", each, base, sample_weight, level, np.inf)
 
 
 # ---- what each row contributes -------------------------------------------------------------------
@@ -188,12 +207,25 @@ def _distributions(p: Any, q: Any = None) -> tuple[Array, Array]:
     return p, q
 
 
-def _distance(name: str, each: Array, sample_weight: Any, level: float, highest: float) -> Score:
-    """The mean of a number of each distribution."""
+def _distance(
+    name: str,
+    each: Array,
+    base: float | None,
+    sample_weight: Any,
+    level: float,
+    highest: float,
+) -> Score:
+    """The mean of a number of each distribution, given and bounded in nats."""
+    if base is not None:
+        if not (isinstance(base, Real) and 1 < base < np.inf):
+            raise ValueError(f"base must be a number above 1, such as 2; got {base!r}.")
+        unit = float(np.log(base))
+        each, highest = each / unit, highest / unit
+        name = f"{name} in {UNITS.get(float(base), f'base {base:g}')}"
     rows = Rows.of(read_weights(sample_weight, each))
     if len(each) == 1:
         value = float(each[0])
-        return Score(name, value, value, value, level, NO_SAMPLE, rows.size)
+        return Score(name, value, value, value, level, KNOWN, rows.size)
     if not np.all(np.isfinite(each[rows.mass > 0])):
         return Score(name, np.inf, np.inf, np.inf, level, "a row is infinite", rows.size)
     return scored(name, Ratio.mean(each, rows, (0.0, highest)), level)
