@@ -110,8 +110,8 @@ def test_certificate_is_exact_and_certify_agrees(cls, form):
 def changed(model):
     """Copies of the model with one of its parameters changed a little."""
     for name in ("feature_log_prob_", "theta_", "var_", "means_", "scalings_", "coef_"):
-        value = getattr(model, name, None)
-        if value is None or (name in ("means_", "scalings_") and hasattr(model, "coef_")):
+        value = vars(model).get(name)
+        if value is None or (name in ("means_", "scalings_") and "coef_" in vars(model)):
             continue
         other = copy.deepcopy(model)
         part = getattr(other, name)
@@ -120,7 +120,7 @@ def changed(model):
         yield other
     for name in ("class_log_prior_", "class_prior_", "priors_"):
         # Those of the complement are not used, and those of lines are in the biases.
-        if hasattr(model, name) and not hasattr(model, "coef_"):
+        if name in vars(model) and "coef_" not in vars(model):
             other = copy.deepcopy(model)
             setattr(other, name, getattr(other, name)[::-1] * 1.1)
             yield other

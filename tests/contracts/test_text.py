@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import sklearn.exceptions
 import sklearn.linear_model
+import sklearn.naive_bayes
 import sklearn.svm
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -630,12 +631,23 @@ def test_posterior_of_the_textbook_from_raw_texts():
         "Tokyo Japan Chinese",
     ]
     bayes = MultinomialNB(smooth_prior=True)
-    model = TextClassifier(bayes, weighting="counts").fit(texts, ["c", "c", "c", "j"])
+    model = TextClassifier(bayes).fit(texts, ["c", "c", "c", "j"])
     text = ["Chinese Chinese Chinese Tokyo Japan"]
     joint = np.exp(model.classifier_.predict_joint_log_proba(model._rows(text)))
     np.testing.assert_allclose(joint, [[2 / 3 * (3 / 7) ** 3 / 14**2, 1 / 3 * (2 / 9) ** 5]])
     np.testing.assert_allclose(joint, [[0.00027, 0.00018]], rtol=0.05)
     assert model.predict(text).tolist() == ["c"]
+
+
+@pytest.mark.parametrize("cls", ["MultinomialNB", "ComplementNB", "BernoulliNB"])
+def test_models_of_counts_get_counts(cls):
+    texts, y = make_texts()
+    for library in (gapless, sklearn.naive_bayes):
+        model = TextClassifier(getattr(library, cls)()).fit(texts, y)
+        counted = TextClassifier(getattr(library, cls)(), weighting="counts").fit(texts, y)
+        assert "idf_" not in vars(model)
+        np.testing.assert_array_equal(answers(model, texts), answers(counted, texts))
+    assert "idf_" in vars(TextClassifier(gapless.LogisticRegression()).fit(texts, y))
 
 
 def test_no_warnings_in_a_plain_fit():

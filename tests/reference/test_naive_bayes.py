@@ -6,12 +6,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
+import scipy.stats
 import sklearn.discriminant_analysis
 import sklearn.naive_bayes
 from scipy.stats import gaussian_kde, multivariate_normal, norm
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import gapless
+from gapless import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from gapless.models.bayes import held_out
 
 OPTIONS = {
@@ -347,3 +350,88 @@ def test_given_priors_must_sum_to_one(cls):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"sum of the priors should be 1, got 1\.1; divide"):
         cls(priors=[0.5, 0.3, 0.3]).fit(X, y)
+
+
+# ---- naive Bayes as a linear classifier ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [MultinomialNB, BernoulliNB, ComplementNB])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_coefficients_give_the_scores(rng, cls, classes):
+    X = rng.integers(0, 2 if cls is BernoulliNB else 5, size=(40, 6))
+    y = rng.integers(0, classes, size=40)
+    model = cls().fit(X, y)
+    z = X @ model.coef_.T + model.intercept_
+    scores = model.predict_joint_log_proba(X)
+    if classes == 2:
+        assert model.coef_.shape == (1, 6) and model.intercept_.shape == (1,)
+        np.testing.assert_allclose(z[:, 0], scores[:, 1] - scores[:, 0], rtol=1e-9, atol=1e-9)
+    else:
+        np.testing.assert_allclose(z, scores, rtol=1e-9, atol=1e-9)
+
+
+def test_gaussians_are_linear_only_with_shared_variances(rng):
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = GaussianNB().fit(X, y)
+    with pytest.raises(AttributeError, match="quadratic"):
+        _ = model.coef_
+    model.var_ = np.tile(model.var_.mean(axis=0), (2, 1))
+    scores = model.predict_joint_log_proba(X)
+    z = X @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(z[:, 0], scores[:, 1] - scores[:, 0], rtol=1e-9)
+
+
+def test_mixed_columns_and_categories_have_no_coefficients(rng):
+    X, y = rng.integers(0, 3, size=(20, 2)), np.arange(20) % 2
+    assert not hasattr(CategoricalNB().fit(X, y), "coef_")
+    assert not hasattr(CategoricalNB(), "coef_")
+
+
+def test_probability_mass_is_that_of_scipy(rng):
+    X = rng.integers(0, 4, size=(10, 5))
+    model = MultinomialNB().fit(X, np.arange(10) % 2)
+    expected = [
+        scipy.stats.multinomial.logpmf(X, X.sum(axis=1), np.exp(log_p))
+        for log_p in model.feature_log_prob_
+    ]
+    np.testing.assert_allclose(model.log_probability_mass(X).T, expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        model.log_probability_mass(sp.csr_matrix(X)), model.log_probability_mass(X)
+    )
+    with pytest.raises(ValueError, match="Negative values"):
+        model.log_probability_mass(-X)
+
+
+def test_given_probabilities_are_a_model(tmp_path):
+    p = [[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]
+    model = MultinomialNB.from_probabilities(p, classes=["b", "a"], class_prior=[0.9, 0.1])
+    assert model.classes_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_), p[::-1])
+    np.testing.assert_allclose(np.exp(model.class_log_prior_), [0.1, 0.9])
+    joint = np.exp(model.predict_joint_log_proba([[1, 0, 1]]))
+    np.testing.assert_allclose(joint, [[0.1 * 0.1 * 0.8, 0.9 * 0.5 * 0.25]])
+    assert model.certificate_.kind == "none"
+    gapless.save(model, tmp_path / "model")
+    again = gapless.load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.predict_proba([[1, 2, 3]]), model.predict_proba([[1, 2, 3]])
+    )
+
+
+@pytest.mark.parametrize(
+    "given, options, message",
+    [
+        ([0.5, 0.5], {}, "a row for each class"),
+        ([[0.5, 0.6]], {}, "sums to 1.1"),
+        ([[0.5, -0.1]], {}, "row 0, column 1 has -0.1"),
+        ([[0.5, np.nan]], {}, "row 0, column 1 has nan"),
+        ([[0.5], [0.5]], {"classes": ["a", "a"]}, "differ"),
+        ([[0.5], [0.5]], {"classes": ["a"]}, "inconsistent"),
+        ([[0.5], [0.5]], {"class_prior": [0.5]}, "Number of priors"),
+        ([[0.5], [0.5]], {"class_prior": [0.5, 0.6]}, "sum of the priors"),
+    ],
+)
+def test_bad_probabilities_are_refused(given, options, message):
+    with pytest.raises(ValueError, match=message):
+        MultinomialNB.from_probabilities(given, **options)

@@ -39,9 +39,8 @@ def test_the_same_from_a_table_of_texts():
 
 def test_likelihood_of_a_sentence():
     """I love this fun film: 5e-7 against 1e-9, from the parameters of the lecture."""
-    model = MultinomialNB(fit_prior=False).fit(np.eye(5)[[0, 1]], ["+", "−"])
     words = [[0.1, 0.1, 0.01, 0.05, 0.1], [0.2, 0.001, 0.01, 0.005, 0.1]]
-    model.feature_log_prob_ = np.log(words)
+    model = MultinomialNB.from_probabilities(words, classes=["+", "−"])
     likelihood = np.exp(model.predict_joint_log_proba([[1] * 5]) - model.class_log_prior_)
     np.testing.assert_allclose(likelihood, [[5e-7, 1e-9]], rtol=1e-12)
     assert model.predict([[1] * 5]) == ["+"]

@@ -1,8 +1,8 @@
 """How good probabilities are: log loss, Brier score, distances between distributions, reliability.
 
-Logarithms are natural, unless a `base` is given. Cross-entropy = entropy + Kullback–Leibler divergence, and the log loss
-of classes is the cross-entropy of distributions that are sure of the true class. A reliability
-curve compares predicted probabilities with the shares that came true.
+Logarithms are natural, unless a `base` is given. Cross-entropy = entropy + Kullback–Leibler
+divergence, and the log loss of classes is the cross-entropy of distributions that are sure of the
+true class. A reliability curve compares predicted probabilities with the shares that came true.
 """
 
 from __future__ import annotations

@@ -264,6 +264,28 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 class NaiveBayesClassifier(BayesClassifier):
     """Base class of those whose scores are joint probabilities, and that learn in parts."""
 
+    def _linear(self) -> tuple[Array, Array]:
+        """Weights (K, d) and biases (K,) of the scores of all classes, if these are linear in x."""
+        raise AttributeError(
+            f"{type(self).__name__} has no coef_: its scores are not linear in the features."
+        )
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of x in the scores, where these are linear.
+
+        (n_classes, n_features); for two classes the one row of their difference, as in all linear
+        classifiers: `classes_[1]` is predicted where x·coef_ + intercept_ > 0.
+        """
+        check_is_fitted(self)
+        return _contrast(self._linear()[0])
+
+    @property
+    def intercept_(self) -> Array:
+        """The biases that belong to `coef_`, (n_classes,), or (1,) for two classes."""
+        check_is_fitted(self)
+        return _contrast(self._linear()[1])
+
     @described(ROWS)
     def predict_joint_log_proba(self, X):
         """Logarithms of the joint probabilities (or densities) of rows and classes.
@@ -305,6 +327,15 @@ class NaiveBayesClassifier(BayesClassifier):
 
     def _formula(self) -> Formula | None:
         return Formula("−Σᵢ log p(xᵢ, yᵢ), one distribution for each class")
+
+
+def _contrast(of_classes: Array) -> Array:
+    """The second class minus the first where there are two; all classes as they are otherwise.
+
+    Nothing is known where both are −∞, such as for a word that neither class has: NaN.
+    """
+    with np.errstate(invalid="ignore"):
+        return of_classes[1:] - of_classes[:1] if len(of_classes) == 2 else of_classes
 
 
 def refuse_sparse(estimator: Any, X: Any) -> None:

@@ -46,6 +46,9 @@ class BernoulliNB(CountBayes):
         The counts N.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of p.
+    coef_, intercept_ : ndarray
+        The model as a linear classifier of features in 0 and 1: log(p/(1 − p)) of each class, and
+        log π + Σ log(1 − p); for two classes the difference of both, of shape (1, n_features).
 
     Notes
     -----
@@ -115,6 +118,12 @@ class BernoulliNB(CountBayes):
         finite = finite + products(X, _finite(yes) - _finite(no))
         impossible = impossible + products(X, _is_impossible(yes) - _is_impossible(no))
         return np.where(impossible > 0.5, -np.inf, finite) + self.class_log_prior_
+
+    def _linear(self):
+        yes = self.feature_log_prob_
+        with np.errstate(divide="ignore"):
+            no = np.log1p(-np.exp(np.minimum(yes, 0.0)))
+        return yes - no, self.class_log_prior_ + no.sum(axis=1)
 
     def _without_each(self, X, own, data):
         counts = {"class_count_": self.class_count_, "feature_count_": self.feature_count_}

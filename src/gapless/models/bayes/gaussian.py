@@ -42,6 +42,9 @@ class GaussianNB(NaiveBayesClassifier):
         The means μ, float64.
     var_ : ndarray of shape (n_classes, n_features)
         The variances σ² + ε, float64.
+    coef_, intercept_ : ndarray
+        Weights and biases of the scores, only where all classes have the same variances: then the
+        model is a linear classifier.
 
     Notes
     -----
@@ -112,6 +115,18 @@ class GaussianNB(NaiveBayesClassifier):
         with np.errstate(divide="ignore"):
             prior = np.log(self.class_prior_)
         return prior + log_densities(X, self.theta_, self.var_)
+
+    def _linear(self):
+        """Linear only if all classes have the same variances: else x² does not cancel."""
+        if not np.allclose(self.var_, self.var_[:1], rtol=1e-9, atol=0.0):
+            raise AttributeError(
+                "GaussianNB has no coef_: its scores are quadratic, since the classes have "
+                "variances of their own; LinearDiscriminantAnalysis shares them."
+            )
+        with np.errstate(divide="ignore"):
+            prior = np.log(self.class_prior_)
+        coef = self.theta_ / self.var_
+        return coef, prior - 0.5 * np.sum(coef * self.theta_, axis=1)
 
     # ---- both gaps -------------------------------------------------------------------------------
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import gammaln
+from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Numbers
-from ._base import LEARNED
-from ._counts import COUNTED, CountBayes
+from ..._ground.validation import read_labels
+from ...certificates import Certificate
+from ._base import LEARNED, ROWS
+from ._counts import COUNTED, CountBayes, check_not_negative
 from .counting import (
     Entries,
+    Priors,
     left_over,
     log_costs,
     log_positive,
@@ -37,6 +42,9 @@ class MultinomialNB(CountBayes):
         The counts N.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of θ.
+    coef_, intercept_ : ndarray
+        The model as a linear classifier: log θ and log π of each class; for two classes the
+        difference of both, of shape (1, n_features).
 
     Notes
     -----
@@ -87,6 +95,78 @@ class MultinomialNB(CountBayes):
     def _joint(self, X):
         return times(X, self.feature_log_prob_) + self.class_log_prior_
 
+    def _linear(self):
+        return self.feature_log_prob_, self.class_log_prior_
+
+    @classmethod
+    def from_probabilities(cls, probabilities, *, classes=None, class_prior=None):
+        """A model of given probabilities, without any training rows.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (n_classes, n_features)
+            P(w | c), the chance that the next word of a text of class c is w. A row may sum to less
+            than 1, if only some of the words are listed.
+        classes : array-like of shape (n_classes,), default=None
+            The classes, one for each row; None numbers them 0, 1, …
+        class_prior : array-like of shape (n_classes,), default=None
+            P(c); None makes all classes equally likely.
+
+        Returns
+        -------
+        model : MultinomialNB
+            Fitted, but without counts: `partial_fit` replaces the given probabilities by those of
+            its rows.
+
+        Examples
+        --------
+        >>> from gapless import MultinomialNB
+        >>> p = [[0.1, 0.1, 0.01, 0.05, 0.1], [0.2, 0.001, 0.01, 0.005, 0.1]]
+        >>> model = MultinomialNB.from_probabilities(p, classes=["+", "-"])
+        >>> print(model.predict([[1, 1, 1, 1, 1]]))  # I love this fun film
+        ['+']
+        """
+        p = _given_probabilities(probabilities)
+        labels = np.arange(len(p)) if classes is None else read_labels(classes, p)
+        known, order = np.unique(labels, return_index=True)
+        if len(known) < len(p):
+            raise ValueError(f"classes must differ from each other, got {labels.tolist()}.")
+        given = np.full(len(p), 1 / len(p)) if class_prior is None else class_prior
+        prior = Priors.counted(given, len(p), is_smoothed=False).shares(np.empty(0))[order]
+        model = cls(fit_prior=False, class_prior=None if class_prior is None else prior)
+        nan = float("nan")
+        vars(model).update(
+            classes_=known,
+            n_features_in_=p.shape[1],
+            class_count_=np.zeros(len(p)),
+            class_log_prior_=log_positive(prior),
+            feature_count_=np.zeros(p.shape),
+            feature_log_prob_=log_positive(p[order]),
+            certificate_=Certificate("none", GIVEN, nan, -np.inf, np.inf, np.inf, 0.0, 1.0),
+        )
+        return model
+
+    @described(ROWS)
+    def log_probability_mass(self, X):
+        """Logarithms of the multinomial probabilities of rows, given each class.
+
+        log p(x | c) = log n! − Σⱼ log xⱼ! + Σⱼ xⱼ log θ_cj  with n = Σⱼ xⱼ: the chance of these
+        counts in any order, whereas `predict_joint_log_proba` is about one order of the words.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        X = self._read_rows(X)
+        check_not_negative(X, self)
+        entries = Entries.of(X)
+        n = X.shape[0]
+        orders = gammaln(entries.sums(entries.value, n) + 1)
+        orders -= entries.sums(gammaln(entries.value + 1), n)
+        return times(X, self.feature_log_prob_) + orders[:, None]
+
     def _without_each(self, X, own, data):
         raised = self.feature_count_ + self._alpha()
         likelihood = times(X, self.feature_log_prob_)
@@ -114,6 +194,33 @@ class MultinomialNB(CountBayes):
             more, least = log_costs(count[k] + alpha, stored, best)
             primal, dual = primal + more, dual + least
         return primal, dual, float(np.sum(np.broadcast_to(alpha, count.shape)))
+
+
+GIVEN = "no bound: the probabilities were given, and not learned from rows."
+
+
+def _given_probabilities(values: Any) -> Array:
+    """Probabilities of words in each class, (K, d), or an error that says where they are wrong."""
+    p = np.asarray(values, dtype=float)
+    if p.ndim != 2 or 0 in p.shape:
+        raise ValueError(
+            f"probabilities must have a row for each class and a column for each word, got shape "
+            f"{p.shape}."
+        )
+    bad = np.argwhere(~((p >= 0) & (p <= 1)))
+    if len(bad):
+        row, column = bad[0]
+        raise ValueError(
+            f"probabilities must be between 0 and 1, but row {row}, column {column} has "
+            f"{p[row, column]:g}."
+        )
+    row = int(np.argmax(p.sum(axis=1)))
+    if p[row].sum() > 1 + 1e-6:
+        raise ValueError(
+            f"row {row} of probabilities sums to {p[row].sum():g}; the words of a class have at "
+            "most 1 together."
+        )
+    return p
 
 
 def times(X: Any, log_prob: Array) -> Array:
@@ -155,6 +262,9 @@ class ComplementNB(CountBayes):
         How often each feature was counted in each class.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weights of the classes, −log θ, or with `norm` these divided by their sums.
+    coef_, intercept_ : ndarray
+        The model as a linear classifier: these weights, without biases; for two classes their
+        difference, of shape (1, n_features).
 
     Notes
     -----
@@ -215,6 +325,9 @@ class ComplementNB(CountBayes):
 
     def _weights(self, log: Array) -> Array:
         return log / log.sum(axis=1, keepdims=True) if self.norm else -log
+
+    def _linear(self):
+        return self.feature_log_prob_, np.zeros(len(self.classes_))
 
     def _joint(self, X):
         z = times(X, self.feature_log_prob_)

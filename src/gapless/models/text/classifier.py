@@ -86,7 +86,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     weighting : {"auto", "counts", "tfidf"}, default="auto"
         Whether rows hold counts n_w of words or n_w·idf_w, scaled to length 1, with idf_w =
         log((1 + n)/(1 + df_w)) + 1 and df_w the number of texts with the word. "auto" is counts for
-        "bayes", and tf-idf for all others.
+        models of counts ("bayes", and instances of naive Bayes for counts), and tf-idf for others.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         What is counted: words, characters, characters within words, or what a function of the text
         returns.
