@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gapless
 from gapless._ground.design import Design
-from gapless.losses import Logistic, Softmax
+from gapless.losses import Logistic, Softmax, ZeroOne
 from gapless.penalties import L2, Box
+from gapless.problem import Problem
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -262,3 +263,23 @@ def test_a_fit_keeps_no_product_with_data_that_its_owner_may_change(rng):
     X[:, 0] += 1.0
     with pytest.raises(ValueError, match="does not match these data"):
         model.generalization_  # noqa: B018
+
+
+def test_the_zero_one_loss_is_refused_with_what_to_use():
+    with pytest.raises(ValueError, match=r"zero-one loss can only be evaluated: .*hinge or Logist"):
+        gapless.RiskClassifier("zero_one").fit(X, CLASSES)
+    labels = np.where(CLASSES == "yes", 1.0, -1.0)
+    problem = Problem(Design(X), labels, ZeroOne(), L2(1.0), np.ones(len(X)))
+    with pytest.raises(ValueError, match="zero-one loss can only be evaluated"):
+        gapless.solve(problem, "proximal_gradient")
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1", "none"])
+def test_the_perceptron_loss_is_least_at_zero_and_says_so(penalty):
+    with pytest.warns(UserWarning, match="w = 0, and no coefficients have a smaller objective"):
+        model = gapless.RiskClassifier("perceptron", penalty).fit(X, CLASSES)
+    np.testing.assert_array_equal(model.coef_, 0.0)
+    assert model.certificate_.kind == "optimal" and model.certificate_.primal == 0
+    assert gapless.certify(model, X, CLASSES).kind == "optimal"
+    model.coef_ = np.ones((1, 3))
+    assert gapless.certify(model, X, CLASSES).gap >= model.certificate_.gap + 0.1

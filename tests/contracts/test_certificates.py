@@ -106,7 +106,11 @@ def test_wrong_dual_points_only_enlarge_the_gap():
 
 
 def test_every_built_in_loss_is_among_the_random_problems():
-    built_in = {name for name, cls in Loss.registry.items() if cls.__module__.startswith("gapless")}
+    built_in = {
+        name
+        for name, cls in Loss.registry.items()
+        if cls.__module__.startswith("gapless") and cls.refusal is None
+    }
     assert built_in == {function.name for function in LOSSES.values()}
 
 
@@ -232,8 +236,8 @@ def test_float32_data_is_summed_in_float64(loss):
     problem, case = make(loss, "l2", 24, 2, np.random.default_rng(2), dtype=np.float32)
     minimum = minimise(case)
     certificate = certify(problem, Parameters(minimum.w, minimum.b, minimum.theta))
-    assert certificate.relative_gap < 1e-9
-    assert certificate.primal == pytest.approx(float(minimum.value), rel=1e-13)
+    assert certificate.gap < 1e-9 * max(problem.scale, 1.0)  # the perceptron's scale is 0
+    assert certificate.primal == pytest.approx(float(minimum.value), rel=1e-13, abs=1e-11)
 
 
 def test_a_row_of_weight_zero_is_a_row_that_is_not_there():

@@ -13,21 +13,28 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import mean_tweedie_deviance
 
 from gapless.evaluation import gradient_check
 from gapless.losses import (
+    Absolute,
     CrammerSinger,
     EpsilonInsensitive,
+    Gamma,
     Hinge,
     Huber,
     Logistic,
     Loss,
+    Perceptron,
+    Poisson,
     Quantile,
     Softmax,
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    Tweedie,
     WestonWatkins,
+    ZeroOne,
     by_name,
 )
 
@@ -46,9 +53,13 @@ BUILT_IN = {
     "poisson",
     "gamma",
     "exponential",
+    "absolute",
+    "perceptron",
+    "tweedie",
+    "zero_one",
 }
-# Every registered loss with its defaults, and some with other parameters.
-LOSSES = [cls() for cls in Loss.registry.values()]
+# Every registered loss that can be minimised with its defaults, and some with other parameters.
+LOSSES = [cls() for cls in Loss.registry.values() if cls.refusal is None]
 LOSSES += [
     Logistic(base2=True),
     Huber(delta=0.3),
@@ -59,6 +70,10 @@ LOSSES += [
     EpsilonInsensitive(epsilon=0.7),
     SquaredEpsilonInsensitive(epsilon=0.0),
     SquaredEpsilonInsensitive(epsilon=0.7),
+    Tweedie(power=1.0),
+    Tweedie(power=1.1),
+    Tweedie(power=1.9),
+    Tweedie(power=2.0),
 ]
 EPS = np.finfo(float).eps
 N, K = 30, 4
@@ -72,8 +87,11 @@ def sample(loss, rng, n=N, spread=2.0):
     z = spread * rng.normal(size=n)
     if loss.task == "regression":
         y = rng.normal(size=n)
+        if loss.targets == "real":
+            return y, y + z
         # A loss of positive numbers predicts their logarithm.
-        return (y, y + z) if loss.targets == "real" else (np.exp(y), y + z)
+        is_zero = (loss.targets == "nonnegative") & (np.arange(n) % 7 == 3)
+        return np.where(is_zero, 0.0, np.exp(y)), y + z
     if loss.task == "binary":
         return rng.choice([-1.0, 1.0], size=n), z
     return rng.integers(K, size=n), spread * rng.normal(size=(n, K))
@@ -281,6 +299,19 @@ def check_equal_scores_leave_no_slope(loss, rng):
     np.testing.assert_allclose(totals @ slopes, 0.0, atol=100 * EPS * totals.sum())
 
 
+def check_an_offset_is_another_target_and_weight(loss, rng):
+    """ℓ(y, z + offset) = c·ℓ(t, z): for every row and every z."""
+    if not loss.takes_offset:
+        return
+    y, z = sample(loss, rng)
+    offset = rng.normal(size=N)
+    target, factor = loss.without_offset(y, offset)
+    value = loss.value(y, z + offset)
+    room = 100 * EPS * (1 + np.abs(value) + np.abs(factor * target * z))
+    assert np.all(np.abs(factor * loss.value(target, z) - value) <= room)
+    assert np.all((factor > 0) & np.isfinite(target))
+
+
 def check_shapes_and_dtypes(loss, rng):
     """float32 in, float32 out, and as precise as that allows."""
     y, z = sample(loss, rng)
@@ -307,7 +338,7 @@ def check_extremes(loss, rng):
         z = size * np.sign(z)
         ends = np.concatenate([np.ravel(end) for end in loss.dual_domain(y)])
         is_lipschitz = loss.has_conjugate and np.all(np.isfinite(ends))
-        is_exponential = np.any(np.isinf(loss.value(y, 1e3 * np.sign(z))))
+        is_exponential = np.any(np.isinf(loss.value(y, 1e4 * np.sign(z))))
         is_small = size <= (1 if is_exponential else 1e150)
         over = "raise" if is_lipschitz or is_small else "ignore"
         with np.errstate(all="raise", under="ignore", over=over):
@@ -392,6 +423,12 @@ def test_all_losses_are_registered_by_their_names():
         (WestonWatkins(), 0, [0.5, 2.0, 0.2], 2.5 + 0.7),
         (WestonWatkins(margin=2.0), 2, [0.5, 2.0, 2.2], 0.3 + 1.8),
         (Softmax(), 2, [0.0, 1.0, 3.0], np.log(1 + np.e + np.e**3) - 3),
+        (Absolute(), 1.0, -2.5, 3.5),
+        (Perceptron(), -1.0, 2.0, 2.0),
+        (Perceptron(), 1.0, 2.0, 0.0),
+        (ZeroOne(), 1.0, 2.0, 0.0),
+        (ZeroOne(), -1.0, 2.0, 1.0),
+        (ZeroOne(), 1.0, 0.0, 1.0),
     ],
     ids=repr,
 )
@@ -443,6 +480,48 @@ def test_scaled_logistic_is_one_at_zero_and_bounds_the_zero_one_loss():
     loss = Logistic(base2=True)
     assert loss.value(np.ones(1), np.zeros(1))[0] == 1.0
     assert np.all(loss.value(np.ones(101), z) >= (z <= 0))
+
+
+@pytest.mark.parametrize("power", [1.0, 1.25, 1.5, 1.99, 2.0, 2.5, 3.0])
+def test_tweedie_is_half_the_deviance_of_scikit_learn(power, rng):
+    y, mean = np.exp(rng.normal(size=(2, 50)))
+    y[:5] = 0.0 if power < 2 else y[:5]
+    halves = Tweedie(power).value(y, np.log(mean))
+    deviance = [mean_tweedie_deviance(y[[i]], mean[[i]], power=power) for i in range(50)]
+    np.testing.assert_allclose(2 * halves, deviance, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("power", "same"), [(1.0, Poisson()), (2.0, Gamma())])
+def test_tweedie_meets_poisson_and_gamma(power, same, rng):
+    y, z = sample(same, rng)
+    for found, wanted in zip(Tweedie(power).derivatives(y, z), same.derivatives(y, z), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=100 * EPS, atol=100 * EPS)
+    near = Tweedie(power + (1e-6 if power == 1 else -1e-6))
+    np.testing.assert_allclose(near.value(y, z), same.value(y, z), rtol=1e-3, atol=1e-4)
+
+
+def test_beyond_power_two_tweedie_is_not_convex_and_its_conjugate_is_that_of_its_hull(rng):
+    loss = Tweedie(3.0)
+    y, z = sample(loss, rng)
+    assert not loss.is_convex
+    assert gradient_check(loss, at=z, y=y).is_right
+    # The supremum is on the convex side of the target, where slopes are negative.
+    u = loss.gradient(y, np.log(y) - np.abs(z))
+    grid = np.log(y)[:, None] + np.linspace(-30, 30, 60001)
+    best = np.max(u[:, None] * grid - loss.value(y[:, None], grid), axis=1)
+    np.testing.assert_allclose(loss.conjugate(y, u), best, rtol=1e-4, atol=1e-5)
+    assert np.all(np.isinf(loss.conjugate(y, np.full(N, 1e-3))))
+
+
+def test_the_zero_one_loss_says_what_to_use():
+    assert "hinge" in ZeroOne.refusal and not ZeroOne().is_convex
+    assert not ZeroOne.has_curvature and not ZeroOne.has_conjugate
+
+
+def test_the_perceptron_loss_bounds_nothing_but_zero():
+    y, z = np.array([1.0, -1.0]), np.zeros(2)
+    np.testing.assert_array_equal(Perceptron().value(y, z), 0.0)
+    assert "w = 0" in Perceptron.caution
 
 
 def test_conjugate_of_logistic_is_exact_at_its_ends():
@@ -511,6 +590,7 @@ def test_a_users_loss_leaves_the_names_alone():
         (lambda: Huber(delta=0), "delta must be a finite number > 0, got 0"),
         (lambda: Huber(delta=np.nan), "delta must be a finite number > 0, got nan"),
         (lambda: EpsilonInsensitive(epsilon=-0.1), "epsilon must be a finite number ≥ 0, got -0.1"),
+        (lambda: Tweedie(0.5), "power must be at least 1, got 0.5; use the squared loss"),
         (lambda: SquaredEpsilonInsensitive("1"), "epsilon must be a finite number ≥ 0, got '1'"),
     ],
 )

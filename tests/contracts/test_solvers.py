@@ -28,7 +28,7 @@ N, D, K = 60, 6, 3
 TOL = 1e-6
 WEIGHTS = np.array([0.0, 1.0, 1.5, 0.5, 2.0, 1.0])
 
-LOSSES = dict(Loss.registry)
+LOSSES = {name: cls for name, cls in Loss.registry.items() if cls.refusal is None}
 PENALTIES = {
     "none": NoPenalty(),
     "l2": L2(2.0),

@@ -14,6 +14,8 @@ import numpy as np
 
 LONG = np.longdouble
 MULTICLASS = ("softmax", "crammer_singer", "weston_watkins")
+# Losses of the margin yz, and how large it must be to cost nothing.
+MARGINS = {"hinge": 1.0, "squared_hinge": 1.0, "perceptron": 0.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +89,19 @@ def _losses(name, options, y, z):
     if name == "logistic":
         unit = 1 / np.log(LONG(2)) if options.get("base2") else LONG(1)
         return unit * np.logaddexp(LONG(0), -y * z)
-    if name in ("hinge", "squared_hinge"):
-        short = np.maximum(LONG(0), 1 - y * z)
-        return short if name == "hinge" else short * short
+    if name in MARGINS:
+        short = np.maximum(LONG(0), MARGINS[name] - y * z)
+        return short * short if name == "squared_hinge" else short
     if name == "exponential":
         return np.exp(-y * z)
     if name == "gamma":
         ratio = np.log(y) - z
         return np.expm1(ratio) - ratio
+    if name == "tweedie":
+        a, b = 2 - LONG(options["power"]), LONG(options["power"]) - 1
+        ratio = z - np.log(np.where(y > 0, y, LONG(1)))
+        of_amounts = y**a * (np.expm1(a * ratio) / a + np.expm1(-b * ratio) / b)
+        return np.where(y > 0, of_amounts, np.exp(a * z) / a)
     if name == "poisson":
         ratio = z - np.log(np.where(y > 0, y, LONG(1)))
         return np.where(y > 0, y * (np.expm1(ratio) - ratio), np.exp(z))
@@ -102,6 +109,8 @@ def _losses(name, options, y, z):
         level = LONG(options["level"])
         return np.where(z > y, (1 - level) * (z - y), level * (y - z))
     r = np.abs(z - y)
+    if name == "absolute":
+        return r
     if name == "squared":
         return r * r / 2
     if name == "huber":
@@ -135,7 +144,7 @@ class Programme:
     ½strength(‖w_g‖²/η_g + η_g) for groups, whose least value over η ≥ 0 is strength·‖w_g‖.
     """
 
-    EXPONENTIAL = ("exponential", "gamma", "poisson")
+    EXPONENTIAL = ("exponential", "gamma", "poisson", "tweedie")
     SMOOTH = ("softmax", "logistic", "squared_hinge", "squared_epsilon_insensitive", *EXPONENTIAL)
 
     def __init__(self, case: Case):
@@ -198,10 +207,11 @@ class Programme:
             slack[first + i] = 1.0
             unit = np.zeros(scores)
             unit[i] = 1.0
-            if name == "hinge":
-                self._limit(-self.y[i] * self.B[i] - slack, -1.0, -self.y[i] * unit)
-            elif name == "quantile":
-                for slope in (1 - case.options["level"], -case.options["level"]):
+            if name in MARGINS:
+                self._limit(-self.y[i] * self.B[i] - slack, -MARGINS[name], -self.y[i] * unit)
+            elif name in ("quantile", "absolute"):
+                level, height = case.options.get("level", 0.5), 1 if name == "quantile" else 2
+                for slope in (height * (1 - level), -height * level):
                     self._limit(slope * self.B[i] - slack, slope * self.y[i], slope * unit)
             else:
                 offset = np.zeros(self.size)
@@ -342,10 +352,14 @@ class Programme:
         elif self.case.loss == "gamma":
             curvature = y * np.exp(-z)
             slope = 1 - curvature
+        elif self.case.loss == "tweedie":
+            power = kind.type(self.case.options["power"])
+            rising, falling = np.exp((2 - power) * z), y * np.exp((1 - power) * z)
+            slope, curvature = rising - falling, (2 - power) * rising + (power - 1) * falling
         else:
             curvature = np.exp(z)
             slope = curvature - y
-        value = np.sum(s * _losses(self.case.loss, {}, y, z))
+        value = np.sum(s * _losses(self.case.loss, self.case.options, y, z))
         return value, s * slope, np.diag(s * curvature)
 
     def slopes(self, x, multipliers):

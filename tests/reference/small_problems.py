@@ -27,6 +27,9 @@ LOSSES = {
     "poisson": losses.Poisson(),
     "gamma": losses.Gamma(),
     "exponential": losses.Exponential(),
+    "absolute": losses.Absolute(),
+    "perceptron": losses.Perceptron(),
+    "tweedie": losses.Tweedie(power=1.3),
 }
 OPTIONS = {
     "logistic_base2": {"base2": True},
@@ -35,6 +38,7 @@ OPTIONS = {
     "squared_epsilon_insensitive": {"epsilon": 0.2},
     "huber": {"delta": 0.7},
     "quantile": {"level": 0.3},
+    "tweedie": {"power": 1.3},
 }
 PENALTIES = (
     "none",
@@ -129,7 +133,7 @@ def make(
 ):
     """A problem and its case; `zeros` puts zeros among the weights, K counts outputs or classes."""
     X = make_columns(columns, n, d, rng).astype(dtype)
-    if loss in ("poisson", "gamma", "exponential"):
+    if loss in ("poisson", "gamma", "exponential", "tweedie"):
         # These grow like exp: far from 0 the reference itself would overflow.
         X /= max(1.0, float(np.abs(X).max(initial=0.0)) / 10)
     if sparse:

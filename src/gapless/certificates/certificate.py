@@ -296,7 +296,7 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
         primal = problem.primal(w, b, z)
     if not np.isfinite(primal) or not np.isfinite(problem.scale):
         return _refused(problem, tol, _why_infinite(problem, w))
-    if not problem.penalty.is_convex:
+    if not (problem.penalty.is_convex and problem.loss.is_convex):
         return _judge_stationarity(problem, w, z, primal, tol)
     if not problem.has_dual:
         return _without_bound(problem, w, z, primal, tol)

@@ -167,7 +167,7 @@ def _check_loss(loss: Loss, y: Array, z: Array, tol: float) -> Iterator[Gradient
         entry = np.s_[:, k] if several else np.s_[...]
         slopes = _slopes_along(loss.value, y, z, v, h)
         yield _compare(loss.gradient(y, z)[entry], *slopes, tol, partial(_place, "gradient", y, z))
-        if loss.has_curvature:
+        if loss.has_curvature and loss.is_convex:
             left, right = _slopes_along(loss.gradient, y, z, v, h)
             curvature, product = loss.curvature(y, z)[entry], loss.hessian_times(y, z, v)
             place = partial(_place, "curvature", y, z)

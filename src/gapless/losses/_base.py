@@ -51,6 +51,12 @@ class Loss:
     name: ClassVar[str]
     # Which targets a regression may have: "real", "nonnegative" or "positive" numbers.
     targets: ClassVar[str] = "real"
+    # Whether ℓ is convex in z; if not, a fit can only be called stationary.
+    is_convex: ClassVar[bool] = True
+    # Why no solver takes this loss, and what to use instead; None if one does.
+    refusal: ClassVar[str | None] = None
+    # What to know before minimising it; a warning of the estimators that take any loss.
+    caution: ClassVar[str | None] = None
     # Whether |ℓ‴| ≤ ℓ″ in every score: a Newton step d cut to log(1 + |d|) then never overshoots.
     is_self_concordant: ClassVar[bool] = False
     has_curvature: ClassVar[bool] = False
@@ -59,6 +65,7 @@ class Loss:
     has_conjugate: ClassVar[bool] = False
     has_link: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = False
+    takes_offset: ClassVar[bool] = False
     # Whether y numbers the rows, each of which has its own loss.
     is_of_rows: ClassVar[bool] = False
     registry: ClassVar[dict[str, type[Loss]]] = {}
@@ -77,6 +84,7 @@ class Loss:
         cls.has_conjugate = has_box or cls.conjugate is not Loss.conjugate
         cls.has_link = cls.inverse_link is not Loss.inverse_link
         cls.has_probabilities = cls.has_link and task != "regression"
+        cls.takes_offset = cls.without_offset is not Loss.without_offset
 
     def value(self, y: Array, z: Array) -> Array:
         """ℓ(y, z), one number per target: the shape of y."""
@@ -151,6 +159,13 @@ class Loss:
         A classification loss without it, such as the hinge, has no probabilities.
         """
         return z
+
+    def without_offset(self, y: Array, offset: Array) -> tuple[Array, Array]:
+        """Targets t and factors c ≥ 0 with ℓ(y, z + offset) = c·ℓ(t, z) for every z.
+
+        So rows with known offsets are rows with other targets and weights, for every solver.
+        """
+        raise NotImplementedError
 
     def log_probabilities(self, z: Array) -> Array:
         """Logarithms of the probabilities: of y = −1 and +1, (n, 2), or of each class, (n, K).

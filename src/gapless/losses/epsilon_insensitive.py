@@ -31,3 +31,6 @@ class EpsilonInsensitive(Loss):
     def dual_box(self, y):
         end = np.ones_like(y)
         return DualBox(linear=y, lower=-end, upper=end, absolute=self.epsilon)
+
+    def without_offset(self, y, offset):
+        return y - offset, np.ones_like(y)

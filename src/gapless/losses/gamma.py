@@ -42,6 +42,9 @@ class Gamma(Loss):
         with np.errstate(over="ignore"):
             return np.exp(z)
 
+    def without_offset(self, y, offset):
+        return y * np.exp(-offset), np.ones_like(y)
+
     def _ratio(self, y, z):
         """The target over the predicted mean."""
         with np.errstate(over="ignore"):

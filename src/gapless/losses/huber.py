@@ -35,3 +35,6 @@ class Huber(Loss):
     def dual_box(self, y):
         end = np.full_like(y, self.delta)
         return DualBox(linear=y, lower=-end, upper=end, quadratic=1.0)
+
+    def without_offset(self, y, offset):
+        return y - offset, np.ones_like(y)

@@ -20,7 +20,7 @@ class Poisson(Loss):
 
     def value(self, y, z):
         scale = np.where(y > 0, y, 1)
-        return np.where(y > 0, y * exponential_excess(z - np.log(scale)), self.inverse_link(z))
+        return np.where(y > 0, scale * exponential_excess(z - np.log(scale)), self.inverse_link(z))
 
     def gradient(self, y, z):
         return self.inverse_link(z) - y
@@ -46,3 +46,7 @@ class Poisson(Loss):
     def inverse_link(self, z):
         with np.errstate(over="ignore"):
             return np.exp(z)
+
+    def without_offset(self, y, offset):
+        # A count in a time e with rate μ: as the rate y/e, observed e times.
+        return y * np.exp(-offset), np.exp(offset)

@@ -34,3 +34,6 @@ class Squared(Loss):
     def dual_box(self, y):
         unbounded = np.full_like(y, np.inf)
         return DualBox(linear=y, lower=-unbounded, upper=unbounded, quadratic=1.0)
+
+    def without_offset(self, y, offset):
+        return y - offset, np.ones_like(y)

@@ -34,3 +34,6 @@ class SquaredEpsilonInsensitive(Loss):
     def dual_box(self, y):
         unbounded = np.full_like(y, np.inf)
         return DualBox(y, -unbounded, unbounded, absolute=self.epsilon, quadratic=0.5)
+
+    def without_offset(self, y, offset):
+        return y - offset, np.ones_like(y)

@@ -221,6 +221,9 @@ def _is_start(point: Point, begin: Parameters) -> bool:
 
 def _iterates(chosen: Solver, problem: Problem, begin: Parameters) -> Iterator[Point]:
     """The solver's iterates; where there is nothing to solve, the known solution."""
+    if problem.scale == 0:  # P₀ is as low as P can be, as for a constant target
+        null = problem.null
+        return iter([Point(null.w, null.b, theta=problem.origin.theta)])
     # With classes at kinks, the best biases do not determine the slopes.
     if problem.d or (problem.loss.is_piecewise_linear and problem.loss.has_class_box):
         return chosen.method(problem, begin)

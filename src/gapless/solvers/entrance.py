@@ -132,6 +132,8 @@ def _is_moved(chosen: Solver, problem: Problem) -> bool:
 
 def _look_up(name: str, problem: Problem) -> Solver:
     """The solver `name`, if it takes the problem."""
+    if problem.loss.refusal is not None:
+        raise ValueError(f"{problem.loss.refusal}.")
     name = choose(problem) if name == "auto" else name
     if name not in registry:
         known = ", ".join(sorted(registry))

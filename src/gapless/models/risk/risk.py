@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import ClassVar
 
 from ... import kernels, losses, penalties
@@ -39,7 +40,12 @@ CONSTRAINTS: dict = {
 
 
 def _check_parameters(self):
-    """Refuse penalties that a function in a kernel's space cannot have."""
+    """Refuse losses for evaluation alone, and penalties that a kernel's functions cannot have."""
+    loss = losses.by_name(self.loss)
+    if loss.refusal is not None:
+        raise ValueError(f"{loss.refusal}.")
+    if loss.caution is not None:
+        warnings.warn(loss.caution, UserWarning, stacklevel=4)
     if self.kernel is None:
         return
     penalty = penalties.by_name(self.penalty)
