@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn._loss import loss as peers
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
@@ -21,7 +22,8 @@ from gapless import (
     HistGradientBoostingRegressor,
 )
 from gapless._ground.threads import threads
-from gapless.losses import Huber
+from gapless.losses import Huber, Loss
+from gapless.models.boosting.losses import best_start
 from gapless.models.boosting.rounds import Rounds
 from public_estimators import public_estimators
 
@@ -238,8 +240,60 @@ def test_losses_of_scikit_learn_mean_the_same(theirs, ours):
 
 def test_loss_of_scikit_learn_without_counterpart_is_named():
     X, y = make_data(HistGradientBoostingRegressor)
-    with pytest.raises(ValueError, match="HalfTweedieLoss of scikit-learn has no counterpart"):
-        HistGradientBoostingRegressor(loss=peers.HalfTweedieLoss()).fit(X, y)
+    with pytest.raises(ValueError, match="HalfTweedieLossIdentity of scikit-learn has no counterp"):
+        HistGradientBoostingRegressor(loss=peers.HalfTweedieLossIdentity()).fit(X, y)
+
+
+BOOSTED_LOSSES = [
+    pytest.param(cls, loss, id=f"{cls.__name__}-{name}")
+    for name, loss in Loss.registry.items()
+    if loss.refusal is None and loss.caution is None
+    for cls in (*HIST, GradientBoostingClassifier, GradientBoostingRegressor)
+    if is_classifier(cls()) or loss.task == "regression"
+    if not is_classifier(cls()) or loss.targets == "real"
+]
+
+
+@pytest.mark.parametrize("cls, loss", BOOSTED_LOSSES)
+def test_every_loss_that_makes_sense_is_boosted(cls, loss):
+    """The squared loss on −1 and +1, too: the first rounds lower it, and labels are predicted."""
+    X, y = make_data(cls)
+    y = y if loss.targets == "real" else np.exp(y / 3)
+    rounds = {"max_iter": 5} if cls in HIST else {"n_estimators": 5}
+    model = cls(loss=loss(), learning_rate=0.5, **rounds).fit(X, y)
+    z = model._raw_predict(X)
+    own = np.searchsorted(model.classes_, y) if is_classifier(model) else y
+    own = own if loss.task == "multiclass" or not is_classifier(model) else 2.0 * own - 1
+    z = z if loss.task == "multiclass" else z[:, 0]
+    start = best_start(model.loss_, own, np.ones(len(y)), z.shape[1] if z.ndim == 2 else 1)
+    before = model.loss_.value(own, np.zeros_like(z) + (start if z.ndim == 2 else start[0])).mean()
+    assert model.loss_.value(own, z).mean() < 0.99 * before
+    if is_classifier(model):
+        assert np.mean(model.predict(X) == y) > 0.7
+
+
+@pytest.mark.parametrize(("loss", "instead"), [("zero_one", "hinge"), ("perceptron", "hinge")])
+@pytest.mark.parametrize("cls", [HIST[0], GradientBoostingClassifier])
+def test_losses_without_a_slope_to_follow_are_refused(cls, loss, instead):
+    X, y = make_data(cls)
+    with pytest.raises(ValueError, match=rf"loss='{loss}' cannot be boosted: .*{instead}"):
+        cls(loss=loss).fit(X, y)
+
+
+def test_losses_of_positive_numbers_are_refused_for_classes():
+    X, y = make_data(GradientBoostingClassifier)
+    with pytest.raises(ValueError, match="loss='poisson' is for positive numbers; use a regressor"):
+        GradientBoostingClassifier(loss="poisson").fit(X, y)
+
+
+def test_the_squared_loss_begins_at_the_probabilities_of_another_classifier():
+    X, y = make_data(GradientBoostingClassifier)
+    init = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    model = GradientBoostingClassifier(
+        loss="squared", init=init, n_estimators=1, learning_rate=1e-9
+    )
+    z = model.fit(X, y).decision_function(X)
+    np.testing.assert_allclose(z, 2 * init.predict_proba(X)[:, 1] - 1, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,11 @@ class MeanLoss:
     """A loss called like scikit-learn's; `closs` holds its parameters, as theirs does."""
 
     closs: Loss
+    has_classes: bool
 
     def __call__(self, y_true: Array, raw_prediction: Array, sample_weight: Any = None) -> float:
         """The mean loss of rows, whose classes are given by position."""
-        y = targets_of(self.closs, np.asarray(y_true))
+        y = targets_of(self.closs, np.asarray(y_true), self.has_classes)
         values = self.closs.value(y, np.asarray(raw_prediction, dtype=np.float64))
         return float(np.average(values, weights=sample_weight))
 

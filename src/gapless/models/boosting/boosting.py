@@ -348,7 +348,12 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
                     "rows."
                 )
             y = np.searchsorted(own, labels).astype(float)
-        return F, validation.X, targets_of(data.loss, y), outputs.weights
+        return (
+            F,
+            validation.X,
+            targets_of(data.loss, y, outputs.classes is not None),
+            outputs.weights,
+        )
 
     def _reader(self, data: BoostingData) -> Any:
         """A copy that knows the features of the current fit."""

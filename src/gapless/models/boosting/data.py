@@ -81,7 +81,7 @@ class BoostingData:
     @cached_property
     def y(self) -> Array:
         """Targets as the loss takes them, (n,)."""
-        return targets_of(self.loss, self.outputs.y[:, 0])
+        return targets_of(self.loss, self.outputs.y[:, 0], self.outputs.classes is not None)
 
     @property
     def classes(self) -> Array | None:

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -264,7 +264,7 @@ class PlainGradientBoosting(GradientBoosting):
     @property
     def _loss(self) -> MeanLoss:
         """`loss_`, where tools that read scikit-learn's models look for it, called like theirs."""
-        return MeanLoss(self.loss_)
+        return MeanLoss(self.loss_, is_classifier(self))
 
     @property
     def feature_importances_(self) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from ... import losses
 from ...losses import Loss
@@ -17,7 +17,7 @@ Array = np.ndarray
 # scikit-learn's names; those of gapless are known to `losses.by_name`.
 REGRESSION = {
     "squared_error": losses.Squared(),
-    "absolute_error": losses.EpsilonInsensitive(0.0),
+    "absolute_error": losses.Absolute(),
 }
 LOG_LOSS = "log_loss"
 EPS = np.finfo(float).eps
@@ -25,10 +25,11 @@ EPS = np.finfo(float).eps
 PEERS_HOME = "sklearn._loss."
 PEERS: dict[str, Callable[[Any], Loss]] = {
     "HalfSquaredError": lambda peer: losses.Squared(),
-    "AbsoluteError": lambda peer: losses.EpsilonInsensitive(0.0),
+    "AbsoluteError": lambda peer: losses.Absolute(),
     "PinballLoss": lambda peer: losses.Quantile(peer.closs.quantile),
     "HuberLoss": lambda peer: losses.Huber(peer.closs.delta),
     "HalfPoissonLoss": lambda peer: losses.Poisson(),
+    "HalfTweedieLoss": lambda peer: losses.Tweedie(peer.closs.power),
     "HalfGammaLoss": lambda peer: losses.Gamma(),
     "HalfBinomialLoss": lambda peer: losses.Logistic(),
     "ExponentialLoss": lambda peer: losses.Exponential(),
@@ -73,12 +74,15 @@ def classification_loss(loss: Any, classes: int) -> Loss:
     if isinstance(loss, str) and loss == LOG_LOSS:
         return losses.Logistic() if classes <= 2 else losses.Softmax()
     found = losses.by_name(loss)
-    if found.task == "regression":
+    reason = found.refusal or found.caution
+    if reason is not None:
+        raise ValueError(f"loss={loss!r} cannot be boosted: {reason.rstrip('.')}.")
+    if found.task == "regression" and found.targets != "real":
         raise ValueError(
-            f"loss={loss!r} is for regression; use a regressor, or a classification loss such as "
-            "log_loss."
+            f"loss={loss!r} is for positive numbers; use a regressor, or a classification loss "
+            "such as log_loss."
         )
-    if found.task == "binary" and classes > 2:
+    if found.task != "multiclass" and classes > 2:
         raise ValueError(
             f"loss={loss!r} is only suitable for a binary classification, and y has {classes} "
             'classes; use "log_loss", or another multiclass loss.'
@@ -105,11 +109,14 @@ def check_targets(loss: Loss, name: Any, y: Array) -> None:
         )
 
 
-def targets_of(loss: Loss, y: Array) -> Array:
-    """Targets as the loss takes them: numbers, −1 and +1, or positions of classes."""
-    if loss.task == "regression":
-        return np.asarray(y, dtype=np.float64)
-    return 2.0 * y - 1.0 if loss.task == "binary" else y.astype(np.int64)
+def targets_of(loss: Loss, y: Array, has_classes: bool) -> Array:
+    """Targets as the loss takes them: numbers, −1 and +1, or positions of classes.
+
+    A regression loss is fitted to −1 and +1 if there are two classes, as in RiskClassifier.
+    """
+    if loss.task == "multiclass":
+        return y.astype(np.int64)
+    return 2.0 * y - 1.0 if has_classes else np.asarray(y, dtype=np.float64)
 
 
 def best_start(loss: Loss, y: Array, weights: Array, scores: int) -> Array:
@@ -145,13 +152,15 @@ def fitted_init(init: Any, data: Any) -> Any:
 
 def init_scores(model: Any, X: Any, loss: Loss) -> Array:
     """A fitted estimator's predictions, as scores of the loss, (n, K)."""
-    if loss.task == "regression":
+    if not is_classifier(model):
         y = np.asarray(model.predict(X), dtype=np.float64)
         return (y if loss.targets == "real" else np.log(np.maximum(y, EPS))).reshape(-1, 1)
     p = np.clip(model.predict_proba(X), EPS, 1 - EPS)
     if loss.task == "multiclass":
         z = np.log(p)
         return z - z.mean(axis=1, keepdims=True)
+    if loss.task == "regression":
+        return (2 * p[:, 1] - 1).reshape(-1, 1)
     return (_log_odds(p[:, 1]) / _log_odds(loss.inverse_link(np.ones(1)))).reshape(-1, 1)
 
 

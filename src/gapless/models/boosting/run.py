@@ -309,7 +309,7 @@ class RoundScores:
             return
         own = self.held.y
         if data.classes is not None:
-            position = (own > 0) if data.loss.task == "binary" else own
+            position = own if data.loss.task == "multiclass" else (own > 0)
             own = data.classes[position.astype(int)]
         self.scores.append(self._of(self.held.X, self.held.z, own, self.held.weights))
 
