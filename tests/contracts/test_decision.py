@@ -233,3 +233,46 @@ def test_unseen_data_are_judged_around_a_model_of_probabilities_alone(rng):
         model.generalization_.unseen,
         model.generalization_.kind,
     )
+
+
+def test_a_table_by_decisions_is_the_transpose(data):
+    """The course writes λ_ij for the cost of deciding i where j is true."""
+    X, y = data
+    table = np.array([[0.0, 1, 7], [2, 0, 1], [20, 3, 0]])
+    usual = BayesDecision(LogisticRegression(), table).fit(X, y)
+    by_decision = {"cost_rows": "decision"}
+    course = BayesDecision(LogisticRegression(), table.T, **by_decision).fit(X, y)
+    named = BayesDecision(
+        LogisticRegression(), named_costs(table.T, usual.classes_), **by_decision
+    ).fit(X, y)
+    for other in (course, named):
+        np.testing.assert_array_equal(other.costs_, usual.costs_)
+        np.testing.assert_array_equal(other.predict(X), usual.predict(X))
+    risks = usual.predict_proba(X) @ table  # R(c_i | x) = Σ_j λ_ij P(c_j | x)
+    np.testing.assert_allclose(course.conditional_risk(X), risks)
+    of_rows = np.broadcast_to(table.T, (len(X), 3, 3))
+    plain = BayesDecision(LogisticRegression(), **by_decision).fit(X, y)
+    np.testing.assert_array_equal(plain.predict(X, costs=of_rows), usual.predict(X))
+    decided = usual.predict(X)
+    expected = mean_cost(y, decided, table).value
+    assert mean_cost(y, decided, table.T, cost_rows="decision").value == expected
+    assert mean_cost(y, decided, costs=of_rows, cost_rows="decision").value == expected
+
+
+def test_the_costs_of_missing_a_class_have_no_orientation(data):
+    X, y = data
+    models = [
+        BayesDecision(LogisticRegression(), {0: 1, 1: 5, 2: 2}, cost_rows=rows).fit(X, y)
+        for rows in ("truth", "decision")
+    ]
+    np.testing.assert_array_equal(models[0].costs_, models[1].costs_)
+
+
+def test_an_unknown_orientation_is_refused(data):
+    X, y = data
+    with pytest.raises(ValueError, match="cost_rows"):
+        BayesDecision(LogisticRegression(), cost_rows="columns").fit(X, y)
+    with pytest.raises(ValueError, match="'truth' or 'decision'"):
+        mean_cost(y, y, cost_rows="columns")
+    with pytest.raises(ValueError, match="a row for each decision and a column for each true"):
+        BayesDecision(LogisticRegression(), np.eye(2), cost_rows="decision").fit(X, y)

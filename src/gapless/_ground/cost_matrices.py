@@ -9,12 +9,16 @@ import numpy as np
 
 Array = np.ndarray
 
+# What the rows of a given table are; its columns are the other.
+TRUTH, DECISION = "truth", "decision"
 
-def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
+
+def read_cost_matrix(cost_matrix: Any, classes: Array, rows: str = TRUTH) -> Array:
     """Costs (K, K), row i for the true class i, column j for the decision j.
 
     From None (1 for each error), the cost of missing each class as a vector or a mapping from
-    labels, or the table itself, as an array or by names (`named_costs`).
+    labels, or the table itself, as an array or by names (`named_costs`), transposed if its rows are
+    decisions.
     """
     K = len(classes)
     if cost_matrix is None:
@@ -27,10 +31,23 @@ def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
     if costs.shape != (K, K):
         raise ValueError(
             f"cost_matrix has shape {costs.shape}, but there are {K} classes; give a {K} × {K} "
-            f"table with a row for each true class and a column for each decision, or {K} costs, "
-            "one for missing each class."
+            f"table with a row for each {WHAT[rows]} and a column for each {WHAT[_other(rows)]}, "
+            f"or {K} costs, one for missing each class."
         )
-    return costs
+    return costs if rows == TRUTH else np.ascontiguousarray(costs.T)
+
+
+WHAT = {TRUTH: "true class", DECISION: "decision"}
+
+
+def _other(rows: str) -> str:
+    return DECISION if rows == TRUTH else TRUTH
+
+
+def check_cost_rows(rows: Any) -> None:
+    """Raise an error unless this says what the rows of a table of costs are."""
+    if rows not in WHAT:
+        raise ValueError(f"cost_rows={rows!r} is not known; use {TRUTH!r} or {DECISION!r}.")
 
 
 def named_costs(costs: Array, classes: Array) -> dict[Any, dict[Any, float]]:
@@ -56,8 +73,11 @@ def _in_order(costs: Mapping[Any, Any], classes: list[Any]) -> list[Any]:
     return [costs[label] for label in classes]
 
 
-def read_row_costs(costs: Any, n: int, K: int) -> Array:
-    """Costs of each row, (n, K, K), from tables or from the costs (n, K) of missing each class."""
+def read_row_costs(costs: Any, n: int, K: int, rows: str = TRUTH) -> Array:
+    """Costs of each row, (n, K, K), from tables or from the costs (n, K) of missing each class.
+
+    The rows of the tables given are true classes or decisions; those returned are true classes.
+    """
     values = _numbers(costs, "costs")
     if values.shape == (n, K):
         return values[:, :, None] * (1.0 - np.eye(K))
@@ -67,7 +87,7 @@ def read_row_costs(costs: Any, n: int, K: int) -> Array:
             f"({n}, {K}, {K}), a table for each row, or ({n}, {K}), the cost of missing each "
             "class."
         )
-    return values
+    return values if rows == TRUTH else values.transpose(0, 2, 1)
 
 
 def expected_costs(probabilities: Array, costs: Array, abstain_cost: float | None) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._ground.cost_matrices import (
     abstaining_label,
+    check_cost_rows,
     read_cost_matrix,
     read_row_costs,
     realised_costs,
@@ -291,6 +292,7 @@ def mean_cost(
     cost_matrix: Any = None,
     *,
     costs: Any = None,
+    cost_rows: str = "truth",
     abstain_cost: float | None = None,
     abstain_label: Any = None,
     labels: Any = None,
@@ -308,6 +310,9 @@ def mean_cost(
         missing each class. None costs 1 for each error.
     costs : array-like of shape (n, K, K) or (n, K), default=None
         The same for each row, in place of `cost_matrix`.
+    cost_rows : {"truth", "decision"}, default="truth"
+        What the rows of a cost table are: "decision" for λ_ij, the cost of deciding for class i
+        when class j is true.
     abstain_cost : float, default=None
         The cost of leaving a row undecided.
     abstain_label : label, default=None
@@ -326,6 +331,7 @@ def mean_cost(
     >>> round(float(mean_cost([0, 0, 1, 1], [0, 1, 1, -1], {0: 5, 1: 1}, abstain_cost=0.5)), 3)
     1.375
     """
+    check_cost_rows(cost_rows)
     true, decided = read_labels(y_true, y_true), read_labels(y_pred, y_true)
     found = true if labels is None else np.asarray(labels)
     absent = None if abstain_cost is None else abstaining_label(np.unique(found), abstain_label)
@@ -343,9 +349,9 @@ def mean_cost(
             'labels, or abstain_cost if it means "no decision".'
         ) from error
     if costs is None:
-        table = read_cost_matrix(cost_matrix, classes)
+        table = read_cost_matrix(cost_matrix, classes, cost_rows)
     else:
-        table = read_row_costs(costs, len(i), len(classes))
+        table = read_row_costs(costs, len(i), len(classes), cost_rows)
     each = realised_costs(i, j, table, abstain_cost)
     bounds = _cost_bounds(table, abstain_cost)
     ratio = Ratio.mean(each, Rows.of(read_weights(sample_weight, each)), bounds)

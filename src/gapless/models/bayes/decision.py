@@ -12,12 +12,14 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..._ground.about import Example, Examples
 from ..._ground.around import AROUND, INSIDE, AroundClassifier, taken_from
 from ..._ground.cost_matrices import (
+    DECISION,
+    TRUTH,
     abstaining_label,
     cheapest,
     expected_costs,
@@ -58,6 +60,10 @@ class BayesDecision(Remembering, AroundClassifier):
         labels, are the costs of missing each class. A dict of dicts, from true classes to decisions
         to costs, may have more classes than the rows. None costs 1 for each error, which gives the
         most probable class.
+    cost_rows : {"truth", "decision"}, default="truth"
+        What the rows of a cost table are: "decision" for the textbooks' λ_ij, the cost of deciding
+        for class i when class j is true. Concerns arrays, dicts of dicts, and the tables given to
+        `predict`; `costs_` always has a row for each true class.
     abstain_cost : float, default=None
         The cost of leaving a row undecided. None does not allow it.
     abstain_label : label, default=None
@@ -66,7 +72,7 @@ class BayesDecision(Remembering, AroundClassifier):
     Attributes
     ----------
     costs_ : ndarray of shape (K, K)
-        The cost of each decision.
+        The cost of each decision; row i is for the true class i.
     certificate_ : Certificate
         That of the classifier, if it is one of gapless.
     generalization_ : Generalization
@@ -78,8 +84,7 @@ class BayesDecision(Remembering, AroundClassifier):
     A decision is as good as the probabilities: `gapless.metrics.reliability_curve` shows whether
     they can be trusted, and `gapless.metrics.recalibrate` improves them. If abstaining costs more
     than every decision, nothing is left undecided. Costs that differ from row to row are passed to
-    `predict`. A textbook that writes λ_ij for the cost of deciding i where j is true has the
-    transpose of `cost_matrix`.
+    `predict`.
 
     References
     ----------
@@ -112,13 +117,23 @@ class BayesDecision(Remembering, AroundClassifier):
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "cost_matrix": ["array-like", dict, None],
+        "cost_rows": [StrOptions({TRUTH, DECISION})],
         "abstain_cost": [Interval(Real, None, None, closed="neither"), None],
         "abstain_label": "no_validation",
     }
 
-    def __init__(self, estimator, cost_matrix=None, *, abstain_cost=None, abstain_label=None):
+    def __init__(
+        self,
+        estimator,
+        cost_matrix=None,
+        *,
+        cost_rows="truth",
+        abstain_cost=None,
+        abstain_label=None,
+    ):
         self.estimator = estimator
         self.cost_matrix = cost_matrix
+        self.cost_rows = cost_rows
         self.abstain_cost = abstain_cost
         self.abstain_label = abstain_label
 
@@ -144,7 +159,7 @@ class BayesDecision(Remembering, AroundClassifier):
         learned = taken_from(inner)
         if self.abstain_cost is not None:
             abstaining_label(learned["classes_"], self.abstain_label)
-        learned["costs_"] = read_cost_matrix(self.cost_matrix, learned["classes_"])
+        learned["costs_"] = read_cost_matrix(self.cost_matrix, learned["classes_"], self.cost_rows)
         take_over(self, learned)
         return self
 
@@ -235,7 +250,7 @@ class BayesDecision(Remembering, AroundClassifier):
         p = np.asarray(self.predict_proba(X), dtype=float)
         if costs is None:
             return p, self.costs_
-        return p, read_row_costs(costs, len(p), len(self.classes_))
+        return p, read_row_costs(costs, len(p), len(self.classes_), self.cost_rows)
 
     def _decide(self, probabilities: Array, costs: Array) -> Array:
         return cheapest(probabilities, costs, self.abstain_cost)
