@@ -37,6 +37,7 @@ FORMS = [
     (BaggingClassifier, {}),
     (BaggingClassifier, {"estimator": gapless.LogisticRegression(), "max_features": 2}),
     (BaggingClassifier, {"estimator": KNeighborsClassifier(3), "max_samples": 0.7}),
+    (BaggingClassifier, {"estimator": gapless.LogisticRegression(), "voting": "hard"}),
     (BaggingClassifier, {"bootstrap": False, "max_samples": 0.6, "bootstrap_features": True}),
     (BaggingRegressor, {}),
     (BaggingRegressor, {"estimator": gapless.Ridge()}),

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -235,3 +236,59 @@ def test_more_rows_than_the_weights_sum_to_are_drawn_as_far_as_there_are():
     assert population.draw(0, 3, replace=False).tolist() == [1, 1, 1]
     counts = np.array([population.draw(seed, 2, replace=False) for seed in range(500)])
     assert counts[:, 0].mean() < 0.2 and np.all(counts.sum(axis=1) == 2)
+
+
+# ---- hard votes ----------------------------------------------------------------------------------
+
+
+def voted(n_estimators=7, learner=None, **options):
+    X, y = load_iris(return_X_y=True)
+    labels = np.array(["a", "b", "c"])[y]
+    X = X[:, :2]  # the classes overlap
+    learner = DecisionTreeClassifier(max_depth=2) if learner is None else learner
+    model = BaggingClassifier(learner, n_estimators, voting="hard", random_state=0, **options).fit(
+        X, labels
+    )
+    return model, X, labels
+
+
+def test_the_most_frequent_vote_wins():
+    """argmax_y Σ_t 1(h_t(x) = y), counted by hand; a tie goes to the first class."""
+    model, X, _ = voted()
+    cast = np.stack([model.classes_[member.predict(X)] for member in model.estimators_])
+    counts = np.stack([(cast == label).sum(axis=0) for label in model.classes_], axis=1)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[counts.argmax(axis=1)])
+    np.testing.assert_allclose(model.predict_proba(X), counts / len(model.estimators_))
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+
+
+def test_out_of_bag_votes_are_counted_as_those_of_new_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    model = BaggingClassifier(
+        DecisionTreeClassifier(max_depth=2), 40, voting="hard", oob_score=True, random_state=0
+    ).fit(X, y)
+    counts = np.zeros((60, 2))
+    for member, rows in zip(model.estimators_, model.estimators_samples_):
+        unseen = np.setdiff1d(np.arange(60), rows)
+        counts[unseen, member.predict(X[unseen])] += 1
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.oob_decision_function_, shares)
+    assert model.oob_score_ == pytest.approx(np.mean(shares.argmax(axis=1) == y))
+
+
+def test_the_estimate_for_unseen_rows_counts_votes():
+    X, y = make_blobs(80, centers=3, cluster_std=2.5, random_state=0)
+    model = BaggingClassifier(
+        gapless.LogisticRegression(), 30, voting="hard", oob_score=True, random_state=0
+    ).fit(X, y)
+    assert model.generalization_.method.startswith("out of bag")
+    assert model.generalization_.unseen == pytest.approx(model.oob_score_)
+
+
+def test_mean_decision_values_do_not_speak_for_votes():
+    model, _, _ = voted(5, gapless.LogisticRegression())
+    assert not hasattr(model, "decision_function")
+    assert hasattr(BaggingClassifier(gapless.LogisticRegression()), "decision_function")

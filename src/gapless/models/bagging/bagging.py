@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import sklearn.ensemble
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,14 +18,28 @@ from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Labels, Unused, Whole
 from ...unseen import intervals_of, predict_set, predict_with_intervals, sets_of
 from ..trees import ROWS, DecisionTreeClassifier, DecisionTreeRegressor
-from .members import BAGGED, ROUTED, Bagging, decisions, log_probabilities, numbers, probabilities
+from .members import (
+    BAGGED,
+    ROUTED,
+    Bagging,
+    decisions,
+    log_probabilities,
+    numbers,
+    probabilities,
+    votes,
+)
 from .out_of_bag import EnsembleData, warn_if_unpredicted
 
 Array = np.ndarray
 
 
+SOFT, HARD = "soft", "hard"
+
+
 def _members_decide(ensemble: Any) -> bool:
-    """Whether the members have decision values."""
+    """Whether the members have decision values, and their mean decides."""
+    if ensemble.voting == HARD:
+        return False
     members = getattr(ensemble, "estimators_", None) or [ensemble._get_estimator()]
     return hasattr(members[0], "decision_function")
 
@@ -37,6 +52,10 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     ----------
     estimator : estimator, default=None
         The learner, ours or scikit-learn's; None is a `DecisionTreeClassifier`.
+    voting : {"soft", "hard"}, default="soft"
+        "soft" averages the members' probabilities (or votes, if they have none). "hard" predicts
+        argmax_y Σ_t 1(h_t(x) = y), the class that most members predict, and among equals the first
+        one; probabilities are then the shares of the votes, out of bag too.
 
     Attributes
     ----------
@@ -47,7 +66,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     oob_score_ : float
         The accuracy on the rows, each predicted by the members that did not draw it.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        The mean of their probabilities.
+        The mean of their probabilities, or the shares of their votes.
 
     Notes
     -----
@@ -81,6 +100,44 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         "n_classes_": Whole(size="classes"),
         "oob_decision_function_": Unused(),
     }
+    _parameter_constraints: ClassVar[dict] = {
+        **Bagging._parameter_constraints,
+        "voting": [StrOptions({SOFT, HARD})],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=10,
+        *,
+        max_samples=None,
+        max_features=1.0,
+        bootstrap=True,
+        bootstrap_features=False,
+        oob_score=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        time_limit=None,
+        voting="soft",
+    ):
+        super().__init__(
+            estimator,
+            n_estimators,
+            max_samples=max_samples,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            bootstrap_features=bootstrap_features,
+            oob_score=oob_score,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            time_limit=time_limit,
+        )
+        self.voting = voting
+
     predict_set = predict_set
     _sets = sets_of
 
@@ -96,7 +153,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
 
     @described(ROWS, ROUTED)
     def predict_proba(self, X, **params):
-        """Mean probabilities of the members; shares of their votes where they have none.
+        """Mean probabilities of the members; shares of their votes with `voting="hard"`.
 
         Returns
         -------
@@ -115,6 +172,9 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
             In the order of `classes_`.
         """
         check_is_fitted(self)
+        if self.voting == HARD:
+            with np.errstate(divide="ignore"):
+                return np.log(self._mean_of_members(X, **params))
         ask = partial(log_probabilities, count=self.n_classes_)
         predicted = self._member_outputs(X, ask, "predict_log_proba", params)
         return reduce(np.logaddexp, predicted) - np.log(len(self.estimators_))
@@ -143,7 +203,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
 
     @property
     def _ask_member(self) -> Callable:
-        return partial(probabilities, count=self.n_classes_)
+        return partial(votes if self.voting == HARD else probabilities, count=self.n_classes_)
 
     def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
         sums, used = self._out_of_bag(data)

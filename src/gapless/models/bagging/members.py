@@ -472,13 +472,19 @@ def numbers(member: Any, X: Any, routed: Any) -> Array:
 
 def probabilities(member: Any, X: Any, routed: Any, count: int) -> Array:
     """Probabilities of all classes, (n, count), or the votes of a member without them."""
+    if isinstance(member, OnlyClass) or not hasattr(member, "predict_proba"):
+        return votes(member, X, routed, count)
     z = np.zeros((X.shape[0], count))
-    if isinstance(member, OnlyClass):
-        z[:, member.classes_] = 1.0
-    elif hasattr(member, "predict_proba"):
-        z[:, member.classes_] = member.predict_proba(X, **routed.get("predict_proba", {}))
-    else:
-        z[np.arange(len(z)), member.predict(X, **routed.get("predict", {}))] = 1.0
+    z[:, member.classes_] = member.predict_proba(X, **routed.get("predict_proba", {}))
+    return z
+
+
+def votes(member: Any, X: Any, routed: Any, count: int) -> Array:
+    """1 for the class that a member predicts, and 0 for all others, (n, count)."""
+    z = np.zeros((X.shape[0], count))
+    # What is routed is for the learner, not for what stands in for it.
+    options = {} if isinstance(member, OnlyClass) else routed.get("predict", {})
+    z[np.arange(len(z)), member.predict(X, **options)] = 1.0
     return z
 
 
