@@ -1,5 +1,7 @@
 """Decision trees: the worked numbers of Quinlan's examples, and pruning by hand."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +51,70 @@ def test_gains_and_ratios_of_the_four_attributes():
     # Quinlan prints 0.246, which is 0.2467 cut off, and 0.151 for 0.1518.
     assert gain == pytest.approx([0.2467, 0.0292, 0.1518, 0.0481], abs=1e-4)
     assert ratio == pytest.approx([0.156, 0.0188, 0.152, 0.0488], abs=5e-4)
+
+
+def test_the_gain_of_every_attribute_at_a_node_is_a_table():
+    model = ID3Classifier().fit(TENNIS, PLAY)
+    root = model.gains()
+    assert [row.name for row in root.attributes] == ["outlook", "humidity", "wind", "temperature"]
+    assert [row.gain for row in root.attributes] == pytest.approx(
+        [0.2467, 0.1518, 0.0481, 0.0292], abs=1e-4
+    )
+    assert str(root).split("\n")[:3] == [
+        "node 0: 14 rows, entropy 0.940 bits",
+        "attribute     gain  ratio",
+        "outlook      0.247  0.156",
+    ]
+    (sunny,) = np.flatnonzero((model.tree_.parent == 0) & (model.tree_.branch == 2))
+    below = model.gains(sunny)  # Mitchell (1997), figure 3.4: 0.970, 0.570 and 0.019
+    assert (below.rows, round(below.entropy, 3)) == (5, 0.971)
+    assert {row.name: round(row.gain, 2) for row in below.attributes} == {
+        "humidity": 0.97,
+        "temperature": 0.57,
+        "wind": 0.02,
+        "outlook": 0.0,
+    }
+    assert [row.name for row in below.attributes if row.is_used] == ["outlook"]
+    for node in np.flatnonzero(model.tree_.feature >= 0):
+        assert model.gains(node).attributes[0].gain == pytest.approx(model.tree_.gain[node])
+
+
+def test_the_gains_of_numbers_have_thresholds_and_weights_count():
+    weights = np.arange(14) % 3
+    model = C45Classifier(prune=None).fit(GOLF, PLAY, sample_weight=weights)
+    again = C45Classifier(prune=None).fit(
+        GOLF.loc[np.repeat(np.arange(14), weights)], np.repeat(PLAY, weights)
+    )
+    assert model.gains() == again.gains()
+    found = {row.name: row.threshold for row in model.gains().attributes}
+    assert found["outlook"] is None and found["humidity"] in GOLF.humidity.to_numpy()
+    with pytest.raises(ValueError, match="not a node of the tree"):
+        model.gains(1000)
+    with pytest.raises(AttributeError, match="no longer holds its training data"):
+        copy.copy(model).gains()
+
+
+@pytest.mark.parametrize("form", [list, lambda rows: np.array(rows), tuple])
+@pytest.mark.parametrize("cls", [ID3Classifier, C45Classifier])
+def test_lists_of_texts_are_categories(cls, form):
+    rows = TABLE[:, :4].tolist()
+    model, table = cls().fit(form(rows), PLAY), cls().fit(TENNIS, PLAY)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.tree_.feature.tolist() == table.tree_.feature.tolist()
+    assert model.predict(form(rows)).tolist() == table.predict(TENNIS).tolist()
+    assert model.predict_proba(rows).tolist() == table.predict_proba(TENNIS).tolist()
+    assert model.generalization_.unseen == table.generalization_.unseen
+
+
+def test_lists_of_texts_and_numbers_are_mixed_columns():
+    rows = [[a, float(t), None if t == "64" else float(h), w] for a, _, _, w, _, t, h in TABLE]
+    model = C45Classifier().fit(rows, PLAY)
+    golf = GOLF.assign(humidity=GOLF.humidity.where(TABLE[:, 5] != "64"))
+    table = C45Classifier().fit(golf, PLAY)
+    assert model.columns_.is_category.tolist() == [True, False, False, True]
+    assert model.predict_proba(rows).tolist() == table.predict_proba(golf).tolist()
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        model.predict([["sunny", 1.0]])
 
 
 def test_id3_finds_the_tree_of_the_paper():

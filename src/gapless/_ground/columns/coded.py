@@ -88,7 +88,8 @@ class Columns:
         ----------
         X : ndarray, sparse matrix, or pandas or polars data frame of shape (n, d)
             Numbers in float32 or float64 with NaN for missing values; in tables, columns of
-            category or string type are categories.
+            category or string type are categories, and in arrays of objects those that are not
+            all numbers.
         categorical_features : None, "from_dtype", mask, indices or names, default=None
             Which further columns are categories.
         max_bins : int or None, default=None
@@ -202,6 +203,9 @@ class _Reader:
         self.is_category = self.is_marked
         if is_table(X):
             self.is_category = self.is_marked | [series_of(X, j).is_category for j in range(self.d)]
+        elif X.dtype == object:  # lists of rows with texts
+            texts = [not series_of(X, j).is_of_numbers for j in range(self.d)]
+            self.is_category = self.is_marked | texts
         self.parts: list[Array | None] = [None] * self.d
         self.lowest: list[Array] = [np.zeros(0)] * self.d
         self.highest: list[Array] = [np.zeros(0)] * self.d
@@ -269,7 +273,7 @@ class _Reader:
         """Some columns of numbers as the rows of a matrix."""
         if sp.issparse(self.X):
             return np.ascontiguousarray(self.X[:, which].toarray().T)
-        if is_table(self.X):
+        if is_table(self.X) or self.X.dtype == object:
             return np.ascontiguousarray([series_of(self.X, j).numbers for j in which])
         return np.ascontiguousarray(self.X[:, which].T)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -64,8 +65,13 @@ def _takes_infinity(estimator: Any) -> bool:
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
-    """X as a table if it has categories, else as numbers; and its feature names."""
+    """X as a table if it has categories, else as numbers; and its feature names.
+
+    If the estimator sets `_takes_texts`, lists and arrays with texts become arrays of objects.
+    """
     X = readable(X, lambda: True)
+    if getattr(estimator, "_takes_texts", False) and has_texts(X):
+        return _read_objects(copy.copy(estimator), X, reset=reset), None
     chosen = getattr(estimator, "categorical_features", None)
     if is_table(X) and chosen is not None:
         is_named = not isinstance(chosen, str)
@@ -82,11 +88,32 @@ def read_new(estimator: Any, columns: Columns, X: Any) -> Any:
     X = readable(X)
     if is_table(X):
         read_names(estimator, X, reset=False)
+    elif isinstance(X, list | tuple):
+        X = _read_objects(estimator, X, reset=False)
     else:
         X = validate_data(
             estimator, X, reset=False, dtype=None, ensure_all_finite=False, accept_sparse=True
         )
     return encoded(columns, X, takes_infinity=_takes_infinity(estimator))
+
+
+def has_texts(X: Any) -> bool:
+    """Whether X is a list of rows, or an array, of which some entry is a text."""
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind == "U" or (
+            X.dtype == object and any(isinstance(value, str) for value in X.ravel().tolist())
+        )
+    if not isinstance(X, list | tuple):
+        return False
+    rows = (row for row in X if isinstance(row, list | tuple | np.ndarray))
+    return any(isinstance(value, str) for row in rows for value in row)
+
+
+def _read_objects(estimator: Any, X: Any, *, reset: bool) -> Array:
+    """Rows of texts and numbers as an array of objects, with as many columns as the fit has."""
+    return validate_data(
+        estimator, np.array(X, dtype=object), reset=reset, dtype=None, ensure_all_finite=False
+    )
 
 
 def encoded(columns: Columns, X: Any, *, takes_infinity: bool = False) -> Any:

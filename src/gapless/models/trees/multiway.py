@@ -146,6 +146,26 @@ class MultiwayTree:
             leaf[rows[is_more]], most[rows[is_more]] = node, w[is_more]
         return leaf
 
+    def reaching(self, node: int, F: Array, weights: Array) -> tuple[Array, Array]:
+        """Which of the rows reach a node, and with what weight, if they are those of the fit."""
+        path = [node]
+        while path[-1] != 0:
+            path.append(int(self.parent[path[-1]]))
+        rows, w = np.arange(len(F)), np.asarray(weights, dtype=float)
+        for above, below in zip(path[:0:-1], path[-2::-1]):
+            parts = self._below(above, F, rows, w, self._split(above, F, rows, w))
+            rows, w = next((rows, w) for child, rows, w in parts if child == below)
+        return rows, w
+
+    def tested_above(self, node: int) -> set[int]:
+        """The columns of categories that the nodes above have tested, which are used up."""
+        found = set()
+        while node != 0:
+            node = int(self.parent[node])
+            if np.isnan(self.threshold[node]):
+                found.add(int(self.feature[node]))
+        return found
+
     def _reached(self, F: Array) -> list[tuple[int, Array, Array]]:
         """Leaves, the rows that reach them, and the part of their weight."""
         found, stack = [], [(0, np.arange(len(F)), np.ones(len(F)))]

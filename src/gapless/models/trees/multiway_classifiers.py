@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..._ground.about import Example, Examples
 from ..._ground.columns import Columns, bins_of, edges_of, encoded, read_features, read_new
@@ -21,9 +21,10 @@ from ...certificates import Certificate
 from .cart import class_attributes
 from .decision_tree import FROM_DTYPE, constraints_of_trees
 from .descriptions import CLASSES, GROWN, PRUNED, TRAINING
+from .gains import Gains
 from .growing import NO_LIMIT, Grown, TreeData, grown_in_time
 from .judging import Judgement, certificate
-from .multiway import MultiwayTree, Rule, grow
+from .multiway import MultiwayTree, Rule, gains, grow
 from .outline import Outline, outline_of_multiway
 from .pruning import cheapest, first_improvements, pessimistic_errors, without_splits
 from .tree_model import ERRORS, PESSIMISTIC, PRE, REDUCED, TreeClassifierMixin, TreeModel
@@ -36,6 +37,9 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
 
     A subclass has `_rule`, `_edges` if it cuts numbers into bins, and `_confidence`.
     """
+
+    # Lists of rows with texts are read without a table around them.
+    _takes_texts = True
 
     _stored: ClassVar[Declaration] = {
         **TreeModel._stored,
@@ -158,6 +162,39 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
     def _outline(self) -> Outline:
         return outline_of_multiway(self.tree_, self._features(), self.bin_edges_, self.classes_)
 
+    def gains(self, node=0):
+        """What a test of each attribute would gain at a node, as a table.
+
+        Parameters
+        ----------
+        node : int, default=0
+            The number of a node of `tree_`; 0 is the root.
+
+        Returns
+        -------
+        gains : Gains
+            The attributes, those of the largest gain first; prints as a table. From the training
+            rows, to which the fitted model refers; a copy of it, or a file, has none.
+        """
+        check_is_fitted(self)
+        if not self._holds_training:
+            raise AttributeError(
+                f"this {type(self).__name__} no longer holds its training data; fit again."
+            )
+        (data,) = vars(self)["_training"]
+        if not isinstance(node, Integral) or not 0 <= node < self.tree_.node_count:
+            raise ValueError(
+                f"node={node!r} is not a node of the tree; give a number from 0 to "
+                f"{self.tree_.node_count - 1}."
+            )
+        train = self._parts(data, np.flatnonzero(data.outputs.weights > 0))[0]
+        F, y = data.F[train], data.outputs.y[train, 0].astype(int)
+        rows, weights = self.tree_.reaching(int(node), F, data.outputs.weights[train])
+        found = gains(F[rows], y[rows], weights, data.widths[0], _level_counts(data), self._rule())
+        counts = np.bincount(y[rows], weights, minlength=data.widths[0])
+        used = set() if self._rule().uses_ratio else self.tree_.tested_above(int(node))
+        return Gains.of(int(node), counts, self._names(), found, used)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
@@ -233,6 +270,13 @@ class ID3Classifier(MultiwayClassifier):
     >>> print(ID3Classifier().fit(days, ["play", "play", "stay", "stay"]).to_text())
     wind = strong: stay (2)
     wind = weak: play (2)
+    >>> rows = [["weak", "y"], ["weak", "n"], ["strong", "y"], ["strong", "n"]]
+    >>> model = ID3Classifier().fit(rows, ["play", "play", "stay", "stay"])
+    >>> print(model.gains())
+    node 0: 4 rows, entropy 1.000 bits
+    attribute   gain  ratio
+    x0         1.000  1.000
+    x1         0.000  0.000
     """
 
     _examples: ClassVar[Examples] = (Example("digits", {"max_depth": 2}),)
