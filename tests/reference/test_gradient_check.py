@@ -1,8 +1,12 @@
 """gradient_check finds what is wrong, says where, and takes kinks for what they are."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone, is_classifier
 
+import gapless
 from gapless.evaluation import gradient_check, numerical_gradient
 from gapless.losses import Hinge, Loss, Softmax, Squared
 
@@ -57,7 +61,73 @@ def test_points_of_any_scale_and_shape():
     np.testing.assert_allclose(numerical_gradient(lambda W: np.sum(W**3), W), 3 * W**2, atol=1e-8)
 
 
+MODELS = {
+    "squared": gapless.LinearRegression(),
+    "positive": gapless.LinearRegression(positive=True),
+    "huber, no bias": gapless.RiskRegressor("huber", fit_intercept=False),
+    "lasso": gapless.Lasso(0.1),
+    "epsilon-insensitive": gapless.LinearSVR(),
+    "tuned": gapless.Ridge("loo"),
+    "logistic": gapless.LogisticRegression(),
+    "hinge": gapless.RiskClassifier("hinge", "l1"),
+    "softmax": gapless.RiskClassifier("softmax", "group"),
+    "kernel": gapless.KernelLogisticRegression(),
+    "any kernel": gapless.RiskClassifier("squared_hinge", kernel="rbf"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_objective_of_every_model_has_its_gradient(name, rng):
+    X = rng.normal(size=(40, 3)) * [1.0, 100.0, 0.01] + [0.0, 5.0, 0.0]
+    y = X @ [1.0, 0.01, 100.0] + rng.normal(size=40)
+    model = clone(MODELS[name])
+    if is_classifier(model):
+        y = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    weights = rng.integers(0, 3, size=40)
+    model.fit(X, y, sample_weight=weights)
+    found = gradient_check(model, X=X, y=y, sample_weight=weights)
+    assert found.is_right, str(found)
+
+
+def test_a_model_with_a_wrong_loss_is_found_at_a_given_point(rng):
+    X = rng.normal(size=(20, 2))
+    y = 10 + X @ [1.0, 1.0]
+    model = gapless.RiskRegressor(Doubled(), "none", max_iter=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its gradient leads astray
+        model.fit(X, y)
+    # Scores are above 2 at the first point and below it at the second.
+    assert not gradient_check(model, at=[np.zeros(2), np.array(5.0)], X=X, y=y).is_right
+    assert gradient_check(model, at=[np.zeros(2), np.array(0.0)], X=X, y=y).is_right
+
+
+def test_lists_of_arrays_as_networks_have_them(rng):
+    """A network of two layers; the gradient of the second is forgotten, and found."""
+    x, W, v = rng.normal(size=(5, 3)), rng.normal(size=(3, 4)), rng.normal(size=4)
+
+    def value(layers):
+        return np.sum((np.tanh(x @ layers[0]) @ layers[1]) ** 2)
+
+    def gradient(layers):
+        hidden = np.tanh(x @ layers[0])
+        out = 2 * hidden @ layers[1]
+        return [x.T @ (np.outer(out, layers[1]) * (1 - hidden**2)), hidden.T @ out]
+
+    assert gradient_check(value, gradient, at=[W, v]).is_right
+    found = gradient_check(value, lambda layers: [gradient(layers)[0], 0 * v], at=[W, v])
+    assert found.where.startswith("the gradient of array 1 at (")
+    calls = []
+    some = gradient_check(lambda at: calls.append(0) or value(at), gradient, at=[W, v], entries=3)
+    assert some.is_right and len(calls) == 1 + 2 * 3
+    with pytest.raises(ValueError, match="the gradient has shape"):
+        gradient_check(value, lambda layers: [W], at=[W, v])
+
+
 def test_misuse_says_how_to_call_it():
+    with pytest.raises(TypeError, match=r"gradient_check\(model, X=X, y=y\)"):
+        gradient_check(gapless.Ridge())
+    with pytest.raises(TypeError, match="belong to a fitted linear or kernel model"):
+        gradient_check(Hinge(), X=[[1.0]])
     with pytest.raises(TypeError, match=r"gradient_check\(function, gradient, at=x\)"):
         gradient_check(lambda x: 0.0)
     with pytest.raises(TypeError, match=r"gradient_check\(loss, at=z, y=y\)"):

@@ -1,4 +1,4 @@
-"""Are the derivatives right? Compare them with finite differences, for a loss or any function."""
+"""Are the derivatives right? Compare them with finite differences: of losses, models, functions."""
 
 from __future__ import annotations
 
@@ -59,27 +59,44 @@ class GradientCheck:
 
 
 def gradient_check(
-    function: Loss | Callable[[Array], float],
-    gradient: Callable[[Array], Any] | None = None,
+    function: Loss | Callable[[Any], float] | Any,
+    gradient: Callable[[Any], Any] | None = None,
     at: Any = None,
     *,
+    X: Any = None,
     y: Any = None,
+    sample_weight: Any = None,
+    entries: int | None = None,
+    random_state: int = 0,
     tol: float = 1e-6,
 ) -> GradientCheck:
     """Compare derivatives with finite differences.
 
     Parameters
     ----------
-    function : Loss or callable
+    function : Loss, fitted model or callable
         A loss, whose `gradient` is checked against `value`, and `curvature` and `hessian_times`
-        against `gradient`; or a function of a vector that returns a number.
+        against `gradient`; a fitted linear or kernel model, whose objective per row is checked on
+        its training data X and y; or a function of an array, or of a list of arrays such as the
+        weights of the layers of a network, that returns a number.
     gradient : callable, optional
-        The gradient of a plain function: a vector in, a vector out. A loss brings its own.
-    at : array, optional
-        The vector at which to check a plain function. For a loss the predictions z, by default a
-        grid that crosses every region of the usual losses.
+        The gradient of a plain function, in the shape of its argument. Losses and models bring
+        their own.
+    at : array or list of arrays, optional
+        Where to check a plain function. For a loss the predictions z, by default a grid that
+        crosses every region of the usual losses; for a model [w, b], by default a random point as
+        far from 0 as the fitted one.
+    X : array-like, optional
+        The data that a model was fitted to.
     y : array, optional
-        The targets of a loss, by default some that suit its task.
+        The targets of a model's fit; those of a loss, by default some that suit its task.
+    sample_weight : array, optional
+        The weights of a model's fit.
+    entries : int, optional
+        How many entries to check, drawn at random, where all of them would take too long: each
+        takes two evaluations of the function.
+    random_state : int, default=0
+        Seeds the draws.
     tol : float, default=1e-6
         The largest relative error that counts as rounding.
 
@@ -100,7 +117,24 @@ def gradient_check(
     True
     >>> print(gradient_check(lambda x: x[0] ** 2, lambda x: [3 * x[0]], at=[1.0]))
     wrong: the gradient at (0,) is 3, but finite differences give 2 (relative error 0.5).
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> gradient_check(LogisticRegression().fit(X, y), X=X, y=y).is_right
+    True
     """
+    rng = np.random.default_rng(random_state)
+    if hasattr(function, "_objective"):
+        if gradient is not None or X is None or y is None:
+            raise TypeError("call gradient_check(model, X=X, y=y), or with at=[w, b] as well.")
+        objective = function._objective(X, y, sample_weight)
+        at = [part * rng.normal(size=part.shape) for part in objective.sizes] if at is None else at
+        return _check_function(objective.value, objective.gradient, at, entries, rng, tol)
+    if X is not None or sample_weight is not None:
+        raise TypeError(
+            "X and sample_weight belong to a fitted linear or kernel model of gapless; call "
+            "gradient_check(function, gradient, at=x), or gradient_check(loss)."
+        )
     if isinstance(function, Loss):
         if gradient is not None or (at is None) != (y is None):
             raise TypeError("call gradient_check(loss), or gradient_check(loss, at=z, y=y).")
@@ -108,11 +142,45 @@ def gradient_check(
         return max(_check_loss(function, y, z, tol), key=lambda check: check.error)
     if gradient is None or at is None or y is not None:
         raise TypeError("call gradient_check(function, gradient, at=x), or gradient_check(loss).")
-    x = np.asarray(at, dtype=float)
-    claimed = np.asarray(gradient(x.copy()), dtype=float)
-    if claimed.shape != x.shape:
-        raise ValueError(f"the gradient has shape {claimed.shape}, but x has shape {x.shape}.")
-    return _compare(claimed, *_slopes(function, x), tol, lambda index: f"the gradient at {index}")
+    return _check_function(function, gradient, at, entries, rng, tol)
+
+
+def _check_function(
+    function: Callable[[Any], float],
+    gradient: Callable[[Any], Any],
+    at: Any,
+    entries: int | None,
+    rng: np.random.Generator,
+    tol: float,
+) -> GradientCheck:
+    """The check of a function of an array, or of a list of arrays of different shapes."""
+    is_list = isinstance(at, list | tuple) and any(np.ndim(part) for part in at)
+    parts = [np.asarray(part, dtype=float) for part in (at if is_list else [at])]
+    copies = [part.copy() for part in parts]
+    claims = gradient(copies) if is_list else [gradient(copies[0])]
+    claims = [np.asarray(claim, dtype=float) for claim in claims]
+    shapes, found = ([array.shape for array in arrays] for arrays in (parts, claims))
+    if shapes != found:
+        what = (found, shapes) if is_list else (found[0], shapes[0])
+        raise ValueError(f"the gradient has shape {what[0]}, but x has shape {what[1]}.")
+    sizes = [part.size for part in parts]
+    begin = np.concatenate([[0], np.cumsum(sizes)])
+    chosen = np.arange(begin[-1])
+    if entries is not None and entries < len(chosen):
+        chosen = np.sort(rng.choice(len(chosen), entries, replace=False))
+
+    def whole(x: Array) -> float:
+        moved = [x[a:b].reshape(part.shape) for a, b, part in zip(begin, begin[1:], parts)]
+        return float(function(moved if is_list else moved[0]))
+
+    def place(index: tuple[int, ...]) -> str:
+        k = int(chosen[index[0]])
+        of = int(np.searchsorted(begin, k, side="right")) - 1
+        where = tuple(int(i) for i in np.unravel_index(k - begin[of], parts[of].shape))
+        return f"the gradient of array {of} at {where}" if is_list else f"the gradient at {where}"
+
+    x, claimed = (np.concatenate([array.ravel() for array in arrays]) for arrays in (parts, claims))
+    return _compare(claimed[chosen], *_slopes(whole, x, chosen), tol, place)
 
 
 def numerical_gradient(function: Callable[[Array], float], at: Any) -> Array:
@@ -129,20 +197,22 @@ def numerical_gradient(function: Callable[[Array], float], at: Any) -> Array:
     -------
     ndarray of the shape of `at`
     """
-    left, right = _slopes(function, np.asarray(at, dtype=float))
-    return 0.5 * (left + right)
+    x = np.asarray(at, dtype=float)
+    flat = np.arange(x.size)
+    left, right = _slopes(lambda moved: function(moved.reshape(x.shape)), x.ravel(), flat)
+    return (0.5 * (left + right)).reshape(x.shape)
 
 
-def _slopes(function: Callable[[Array], float], x: Array) -> tuple[Array, Array]:
-    """The left and the right difference quotient in every coordinate."""
-    left, right = np.empty(x.shape), np.empty(x.shape)
+def _slopes(function: Callable[[Array], float], x: Array, chosen: Array) -> tuple[Array, Array]:
+    """The left and the right difference quotient in some coordinates of a vector."""
+    left, right = np.empty(len(chosen)), np.empty(len(chosen))
     centre = float(function(x.copy()))
-    for j in np.ndindex(x.shape):
+    for k, j in enumerate(chosen):
         h = RELATIVE_STEP * max(1.0, abs(float(x[j])))
         for slopes, step in ((left, -h), (right, h)):
             moved = x.copy()
             moved[j] += step
-            slopes[j] = (float(function(moved)) - centre) / (moved[j] - x[j])
+            slopes[k] = (float(function(moved)) - centre) / (moved[j] - x[j])
     return left, right
 
 

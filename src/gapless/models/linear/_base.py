@@ -34,6 +34,7 @@ from ...unseen import CV, JUDGED, LOO, Fitted, NotAvailable, Remembering, take_o
 from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
+    Objective,
     dense,
     fitted_of,
     narrowed,
@@ -404,6 +405,11 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         data, problems = self._rebuilt(X, y, sample_weight)
         coef = narrowed(self.coef_, data.columns)
         return list(zip(problems, unpack(problems, coef, self.intercept_, self.dual_)))
+
+    def _objective(self, X, y, sample_weight=None) -> Objective:
+        """What the fit minimises on its data, as a function of coefficients and biases."""
+        problems, parameters = zip(*self._certification_problem(X, y, sample_weight))
+        return Objective(list(problems), list(parameters))
 
     def _rebuilt(self, X, y, sample_weight) -> tuple[Training, list[Problem]]:
         """The data of the fit, read again, and its problems."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,80 @@ from ...problem import Parameters, Problem
 from ...unseen import Fitted
 
 Array = np.ndarray
+
+# Columns smaller than this part of the largest one count as so large.
+SMALLEST_UNIT = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """P/Σs of some problems as a function of [w, b, …], each column in units of its own size.
+
+    In these units a step means the same for every coefficient, so that differences are accurate.
+    Constraints and penalties without a gradient are left out.
+    """
+
+    problems: list[Problem]
+    parameters: list[Parameters]
+
+    @property
+    def sizes(self) -> list[Array]:
+        """Arrays in the shape of the point, each filled with the size of the fitted one."""
+        return [
+            np.full(np.shape(part), max(1.0, float(np.max(np.abs(part), initial=0.0))))
+            for part in self._point()
+        ]
+
+    def _point(self) -> list[Array]:
+        point = []
+        for problem, q in zip(self.problems, self.parameters):
+            point.append((q.w.T * self._units).T)
+            if problem.fit_bias:
+                point.append(q.b)
+        return point
+
+    @cached_property
+    def _units(self) -> Array:
+        """The root mean square of each column, not far below the largest."""
+        design = self.problems[0].design
+        sizes = np.sqrt(design.column_square_sums() / max(design.n, 1))
+        largest = float(np.max(sizes, initial=0.0))
+        # The last features of a kernel are next to 0, and their coefficients would be huge.
+        return np.maximum(sizes, SMALLEST_UNIT * largest) if largest > 0 else np.ones_like(sizes)
+
+    def _taken_apart(self, point: list[Array]) -> Iterator[tuple[Problem, Array, Array]]:
+        parts = iter(point)
+        for problem, q in zip(self.problems, self.parameters):
+            w = (np.asarray(next(parts), dtype=float).T / self._units).T
+            yield problem, w, np.asarray(next(parts)) if problem.fit_bias else np.zeros_like(q.b)
+
+    def value(self, point: list[Array]) -> float:
+        """The sum of the objectives, divided by the weight of the rows."""
+        total = 0.0
+        for problem, w, b in self._taken_apart(point):
+            total += problem.loss_sum(problem.predictions(w, b)) / problem.weights.sum()
+            if _has_gradient(problem):
+                total += problem.penalty.value(w) / problem.weights.sum()
+        return total
+
+    def gradient(self, point: list[Array]) -> list[Array]:
+        """Its gradient, as the solvers compute it."""
+        found = []
+        for problem, w, b in self._taken_apart(point):
+            slopes = problem.derivative(problem.predictions(w, b)) / problem.weights.sum()
+            of_w = problem.design.transposed_times(slopes)
+            if _has_gradient(problem):
+                of_w = of_w + problem.penalty.gradient(w) / problem.weights.sum()
+            found.append((of_w.T / self._units).T)
+            if problem.fit_bias:
+                found.append(slopes.sum(axis=0))
+        return found
+
+
+def _has_gradient(problem: Problem) -> bool:
+    """Whether the penalty has slopes everywhere: constraints have none where they are violated."""
+    has_bounds = problem.coordinates is not None and problem.coordinates.has_bounds
+    return type(problem.penalty).gradient is not Penalty.gradient and not has_bounds
 
 
 def regression_problems(
