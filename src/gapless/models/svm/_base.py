@@ -105,6 +105,11 @@ MAX_ITER_WARNING = (
     "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
     "StandardScaler or MinMaxScaler."
 )
+UNRESOLVED = (
+    "the kernel values of these rows are so large, or differ so much in size, that float64 does "
+    "not resolve the margin. Scale the features, e.g. with StandardScaler(), or lower gamma, the "
+    "degree or C."
+)
 
 # What to do if a model that was optimal no longer is.
 OTHER_DATA = (
@@ -405,6 +410,8 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
                 f"{type(self).__name__}: {self._settled()._objective().missing}. This affects some "
                 "pairs of classes; for these the class with more weight is predicted."
             )
+        elif status == "unresolved":
+            message = f"{type(self).__name__}: {UNRESOLVED}"
         elif status == "max_iter":
             message = MAX_ITER_WARNING.format(max_iter=self.max_iter)
         else:

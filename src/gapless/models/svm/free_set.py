@@ -44,6 +44,7 @@ def in_turns(
     block: Callable[[Array], Array],
     boxes: list[BoxProblem],
     max_iter: int | None = None,
+    otherwise: Callable[[BoxProblem, BoxSolution], BoxSolution] | None = None,
 ) -> list[BoxSolution]:
     """Solve problems by pairs of variables and, where these take long, by Newton steps.
 
@@ -57,6 +58,9 @@ def in_turns(
         The problems.
     max_iter : int, default=None
         Steps of pairs for each problem in all.
+    otherwise : callable, optional
+        Another way to solve a problem, for those that have taken SLACK turns; it returns where to
+        go on if its status is "max_iter".
 
     Returns
     -------
@@ -76,6 +80,9 @@ def in_turns(
             steps[k] += solution.steps
             found[k] = replace(solution, steps=int(steps[k])) if turn else solution
         going = [k for k in going if found[k].status == "max_iter" and steps[k] < limit]
+        if turn == SLACK and otherwise is not None:
+            found |= {k: otherwise(boxes[k], found[k]) for k in going}
+            going = [k for k in going if found[k].status == "max_iter"]
         status = "max_iter"
         try:
             for k in going:
@@ -156,7 +163,19 @@ def to_face_minimum(
         is_many = len(free) > MOST_SPLIT
         way = _Factored(K, groups, rounding) if is_many else partial(_split_step, K, groups)
         slope = (gradient + box.absolute * side)[free]
-        moved[free] = _walked(K, way, theta[free], slope, lower[free], upper[free])
+        walked = _walked(K, way, theta[free], slope, lower[free], upper[free])
+        is_inside = (walked > lower[free]) & (walked < upper[free])
+        moved[free] = _with_sums(walked, theta[free], groups, is_inside)
+    return moved
+
+
+def _with_sums(moved: Array, theta: Array, groups: Array, is_inside: Array) -> Array:
+    """Moved variables with the sums of θ again, from which long steps stray by their rounding."""
+    for g in np.unique(groups):
+        own = groups == g
+        sharing = own & is_inside
+        if sharing.any():
+            moved[sharing] += (theta[own] - moved[own]).sum() / sharing.sum()
     return moved
 
 

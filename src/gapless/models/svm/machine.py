@@ -16,6 +16,7 @@ from ...certificates import CURE, Certificate, Conditions, Violation, judged
 from ...kernels import mercer_check
 from ...problem import KernelMatrix
 from ...solvers import BoxProblem, BoxSolution, solve_box
+from .factored import solve_factored
 from .free_set import FEW_VARIABLES, in_turns, polished
 from .multiclass import Part
 from .objectives import Judgement, Objective, Point
@@ -33,6 +34,8 @@ CHECKED_ROWS = 1000
 # A lower bound holds for biases up to FAR times the size of this one, since Σθ = 0 except for
 # rounding; a Σθ beyond the share BALANCED of Σ|θ| is not rounding, and such a θ proves nothing.
 FAR, BALANCED = 1e3, 1e-9
+# Kernel values beyond this are divided by their largest one: pairs of variables are in float32.
+FLOAT32 = 1e30
 # The bias is in the middle of what KKT allows: a row misses its own condition by up to this.
 ROOM = 1.0 + 1e-6
 
@@ -158,18 +161,37 @@ class Machine:
         self, boxes: list[BoxProblem], tol: float, max_iter: int | None, callback: Callable | None
     ) -> list[BoxSolution]:
         """Solve problems; those of few variables with Newton steps if pairs take long."""
+        matrix, unit = self.matrix_in_range
+        boxes = [_rescaled(box, unit) for box in boxes]
 
         def solve(some: list[BoxProblem], most: int | None) -> list[BoxSolution]:
-            return solve_box(self.matrix, some, tol=tol, max_iter=most, callback=callback)
+            return solve_box(matrix, some, tol=tol, max_iter=most, callback=callback)
+
+        def otherwise(box: BoxProblem, rough: BoxSolution) -> BoxSolution:
+            loss = self.objective.linear_loss
+            if loss is None or not self.matrix.is_mercer or max_iter is not None:
+                return rough
+            return solve_factored(matrix, box, loss, rough, tol, self.unit)
 
         if max(len(box.linear) for box in boxes) <= FEW_VARIABLES:
-            found = in_turns(solve, self.matrix.exact, boxes, max_iter)
+            found = in_turns(solve, matrix.exact, boxes, max_iter, otherwise)
         else:
             found = solve(boxes, max_iter)
+        found = [replace(f, theta=f.theta / unit) for f in found]
         if max_iter is not None:
             return found
         # There was no limit, so the problem takes too long.
         return [replace(f, status="stalled") if f.status == "max_iter" else f for f in found]
+
+    @cached_property
+    def matrix_in_range(self) -> tuple[KernelMatrix, float]:
+        """The kernel matrix divided by a number, so that float32 holds its squares, and the number.
+
+        With K/c and θ·c instead of K and θ, a problem and its slopes stay as they are.
+        """
+        if not FLOAT32 < self.norm < np.inf:
+            return self.matrix, 1.0
+        return self.matrix.with_kernel((1 / self.norm) * self.matrix.kernel), self.norm
 
     def _box(self, part: Part) -> BoxProblem:
         """The problem of a part, on the rows of the matrix."""
@@ -183,6 +205,14 @@ class Machine:
         z = (solution.gradient - box.linear)[: len(part.rows)] + point.b
         judgement = self.objective.judge(part.y, s, point, z, self.norm)
         return Solved(point, judgement, before + solution.steps, solution.status)
+
+
+def _rescaled(box: BoxProblem, unit: float) -> BoxProblem:
+    """The problem in θ times a number."""
+    if unit == 1.0:
+        return box
+    start = None if box.start is None else box.start * unit
+    return replace(box, lower=box.lower * unit, upper=box.upper * unit, start=start)
 
 
 def certificate_of(

@@ -24,7 +24,7 @@ INACTIVE, ON_MARGIN, BOUNDED = 0, 1, 2
 AT_BOUND = 1e-10
 # Classes whose hulls are less than √ of this apart, relative to √k(x, x), count as touching; hulls
 # that leave out a share of the rows may come nearer.
-NARROW, NARROWER = 1e-6, 1e-10
+NARROW, NARROWER = 1e-12, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ class HardMargin(Objective):
 
     divides: ClassVar[bool] = True
     missing: ClassVar[str] = (
-        "the classes are not separable, or their margin is less than a thousandth of the size of "
+        "the classes are not separable, or their margin is less than a millionth of the size of "
         "the data, so C=inf has no solution; set a finite C"
     )
 
