@@ -21,7 +21,7 @@ from gapless.solvers import solve
 from gapless.unseen.held_out import by_formula
 from gapless.unseen.leave_one_out import leave_out, ridge_path_leave_out
 from gapless.unseen.leave_one_out.distinct import (
-    Distinct,
+    MergedRows,
     by_appearance,
     mean_and_error,
     units_of,
@@ -283,7 +283,9 @@ def test_units_are_numbered_by_content_as_rows_are_where_no_x_repeats(rng):
     units = units_of(design.equal_x, labels, counted)
     np.testing.assert_array_equal(np.argsort(units[counted]), np.argsort(labels[counted]))
     assert np.all(units[~counted] == -1)
-    assert Distinct.units(Problem(design, y, losses.Squared(), L2(1.0), np.ones(30))).is_everything
+    assert MergedRows.units(
+        Problem(design, y, losses.Squared(), L2(1.0), np.ones(30))
+    ).is_everything
 
 
 def test_rows_that_no_feature_tells_apart_are_left_out_one_by_one():

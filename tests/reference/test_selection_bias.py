@@ -14,7 +14,7 @@ from gapless.solvers import solve
 from gapless.solvers.newton_along_path import newton_path
 from gapless.unseen.leave_one_out import keep_shares, leave_out, ridge_path_leave_out
 from gapless.unseen.result import Disagreement, Generalization
-from gapless.unseen.search import Choice, Search
+from gapless.unseen.search import ScoredChoice, Search
 from gapless.unseen.selection_bias import Corrected, correct
 
 STRENGTHS = np.geomspace(1e5, 1e-1, 30)
@@ -357,7 +357,7 @@ def _choice_of_coins(*, is_whole):
     numbers = np.arange(52.0)
     search = Search({"coin": numbers}, numbers, numbers, np.full(52, 100), 2 + best, "accuracy")
     weights = np.ones(100)
-    choice = Choice(search, tosses, tosses, weights, is_whole=is_whole, is_rough=True)
+    choice = ScoredChoice(search, tosses, tosses, weights, is_whole=is_whole, is_rough=True)
     verdict = "balanced: as it is."
     return choice, Generalization("accuracy", 0.7, 0.6, 0.01, 0.1, "span", None, verdict)
 
@@ -401,7 +401,7 @@ def test_a_choice_is_scored_when_its_estimate_is_wanted_and_then_forgotten():
     X, y = rng.standard_normal((60, 3)), rng.integers(0, 2, 60)
     model = LogisticRegression(C="loo").fit(X, y)
     scored = model._choice.scored(model, model._remembered(""))
-    assert isinstance(scored, Choice) and scored.weights.sum() == 60
+    assert isinstance(scored, ScoredChoice) and scored.weights.sum() == 60
     count = scored.by.shape[1]
     assert model.generalization_.method.endswith(f"selection among {count} models")
     assert "_choice" not in vars(model)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out
     from .leave_one_out._base import LARGEST_SYSTEM, members, squares_of
     from .leave_one_out.distinct import (
-        Distinct,
+        MergedRows,
         by_appearance,
         counted_labels,
         left_together,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
     from .scores import Judge, metric_name
-    from .search import CV, LOO, Choice, Search, best_of
+    from .search import CV, LOO, ScoredChoice, Search, best_of
     from .selection_bias import Corrected, correct
     from .stand_in import Part, StandIn
     from .trial import Trial

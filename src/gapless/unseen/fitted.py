@@ -17,7 +17,7 @@ from ..solvers import solve_many
 from .folds import Fold, dealt, splits
 from .leave_one_out import keep_shares
 from .leave_one_out._base import squares_of
-from .leave_one_out.distinct import Distinct, counted_labels, units_of
+from .leave_one_out.distinct import MergedRows, counted_labels, units_of
 from .leave_one_out.row_space import Narrow
 from .versions import Dial, Version, scaling
 
@@ -296,7 +296,7 @@ class Fitted:
         They are in the order of their content, unless nothing is merged, which avoids a copy of X;
         with `in_order` they always are.
         """
-        distinct = Distinct.of(self.distinct, self.fit_weights)
+        distinct = MergedRows.of(self.distinct, self.fit_weights)
         if distinct.is_everything and not in_order:
             return self, distinct.first, distinct.weights
         order = np.argsort(self.distinct) if distinct.is_everything else slice(None)

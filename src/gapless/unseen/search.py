@@ -1,7 +1,7 @@
 """What a search over parameters has tried and chosen, as plain data, and the winner's score.
 
-Made by every estimator that tunes: `Search` is shown to users, `Choice` is kept until the score of
-the winner has been corrected for the choice.
+Made by every estimator that tunes: `Search` is shown to users, `ScoredChoice` is kept until the
+score of the winner has been corrected for the choice.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def best_of(unseen: Array, standard_errors: Array, select: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ScoredChoice:
     """What a search has chosen, with the scores of each unit that was left out.
 
     Parameters
@@ -145,7 +145,7 @@ class Choice:
         select: str = "min",
         chosen: int | None = None,
         is_whole: bool = True,
-    ) -> Choice:
+    ) -> ScoredChoice:
         """The best of the models, the first of them that is good enough, or the one named."""
         unseen, errors = mean_and_error(by, weights)
         rows = np.full(len(unseen), len(weights))
@@ -158,11 +158,11 @@ class Choice:
         """The values of the parameters that were chosen, by name."""
         return self.search.best
 
-    def scored(self, model: Any, fitted: Any) -> Choice | None:
+    def scored(self, model: Any, fitted: Any) -> ScoredChoice | None:
         """The same with the scores of all units: itself.
 
-        A family that keeps something else in place of a `Choice`, because scores are computed only
-        when needed, makes one here, from the model and its fit; None if it cannot.
+        A family that keeps something else in place of a `ScoredChoice`, because scores are computed
+        only when needed, makes one here, from the model and its fit; None if it cannot.
         """
         return self
 

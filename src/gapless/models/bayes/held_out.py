@@ -26,10 +26,10 @@ from ...unseen import (
     LARGE_ROWS,
     LARGE_SAMPLE,
     LARGE_WORK,
-    Choice,
-    Distinct,
+    MergedRows,
     NotAvailable,
     Refittable,
+    ScoredChoice,
     Version,
     drawn,
     mean_and_error,
@@ -233,7 +233,7 @@ FIRST, LARGEST, SMALLEST, GAIN = (1.0, 0.1, 0.01), 1e3, 1e-6, 0.1
 MOST_WORK = 1e7
 
 
-def choose_alpha(model: Any, data: Any) -> Choice:
+def choose_alpha(model: Any, data: Any) -> ScoredChoice:
     """The pseudo-count with which rows that are left out are predicted best.
 
     Parameters
@@ -245,7 +245,7 @@ def choose_alpha(model: Any, data: Any) -> Choice:
 
     Returns
     -------
-    Choice
+    ScoredChoice
 
     Raises
     ------
@@ -294,7 +294,7 @@ class _HeldOut:
                 "number."
             )
         self.fit.tested = self.rows
-        self.units = Distinct.by(self.fit.units[self.rows], data.weights[self.rows])
+        self.units = MergedRows.by(self.fit.units[self.rows], data.weights[self.rows])
         self.counts = model._count(only(data, np.flatnonzero(self.fit.is_counted)))
         self.by: dict[float, Array] = {}
         self.right: dict[float, Array] = {}
@@ -341,13 +341,13 @@ class _HeldOut:
         self.by[alpha], self.right[alpha] = by, right
         self.means[alpha], self.errors[alpha] = mean_and_error(by, self.units.weights)
 
-    def choice(self) -> Choice:
+    def choice(self) -> ScoredChoice:
         """The best value, and everything tried."""
         alphas = sorted(self.means, reverse=True)
         by, right = (
             np.column_stack([scores[alpha] for alpha in alphas]) for scores in (self.by, self.right)
         )
-        return Choice.of(
+        return ScoredChoice.of(
             {"alpha": np.array(alphas)},
             right,
             by,

@@ -23,7 +23,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.multiclass import type_of_target
 
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
-from ...unseen import Choice, Distinct, Judge, draw_rows
+from ...unseen import Judge, MergedRows, ScoredChoice, draw_rows
 from ..bagging import EnsembleData, warn_if_unpredicted
 from ..trees import PackedTrees
 from .growing import USUAL_SIZE, batches, chances_of, keys_of
@@ -199,7 +199,7 @@ def _with_column(F: Any, j: int, rows: Array) -> Any:
 
 def choose_size(
     forest: Any, data: Any, seeds: Array, draws: int, callback: Callable
-) -> tuple[Choice | None, list[Any]]:
+) -> tuple[ScoredChoice | None, list[Any]]:
     """The size with which rows out of bag are predicted best.
 
     Parameters
@@ -217,7 +217,7 @@ def choose_size(
 
     Returns
     -------
-    choice : Choice or None
+    choice : ScoredChoice or None
         Of the sizes for which there was time; None if there was none for any, or if no x is out of
         bag, as where a few x have all the rows.
     trees : list of Tree
@@ -305,15 +305,15 @@ class _OutOfBag:
         shown = 1 - np.mean(errors / np.where(spread > 0, spread, 1.0), axis=1)
         return -errors.mean(axis=1), shown
 
-    def choice(self) -> Choice | None:
+    def choice(self) -> ScoredChoice | None:
         """The best size; ties go to the largest; None if no rows could be scored."""
         if not self.scores:
             return None
-        units = Distinct.by(self.units[self.rows], self.weights)
+        units = MergedRows.by(self.units[self.rows], self.weights)
         each = np.hstack([np.column_stack(both) for both in self.scores.values()])
         merged, weights = units.means(each, self.weights), units.weights
         by, shown = merged[:, ::2], merged[:, 1::2]
-        choice = Choice.of(
+        choice = ScoredChoice.of(
             {"min_samples_leaf": np.array(list(self.scores), dtype=float)},
             shown,
             by,

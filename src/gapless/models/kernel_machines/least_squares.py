@@ -36,7 +36,7 @@ from ..._ground.validation import Training
 from ...certificates import Certificate, Conditions, Violation, judged
 from ...problem import KernelMatrix
 from ...solvers import EPS, Cholesky, blocked_cholesky
-from ...unseen import Distinct, left_together
+from ...unseen import MergedRows, left_together
 
 Array = np.ndarray
 
@@ -281,10 +281,10 @@ class TrainingRows:
         return KernelSquares(kernel, self.data.X, self.first, self.y, self.weights, fit_bias)
 
     @cached_property
-    def units(self) -> Distinct:
+    def units(self) -> MergedRows:
         """Which of the distinct rows share an x, and are left out together."""
         labels = left_together(Design(self.data.X), self.data.y, self.data.weights > 0)
-        return Distinct.by(np.unique(labels[self.first], return_inverse=True)[1], self.weights)
+        return MergedRows.by(np.unique(labels[self.first], return_inverse=True)[1], self.weights)
 
     def unit_squares(self, kernel: Any, fit_bias: bool) -> KernelSquares:
         """The same with the rows of one x as one, whose target is the mean of theirs."""

@@ -17,7 +17,7 @@ from ..._ground.design import Design
 from ..._ground.threads import single_blas
 from ...unseen import (
     Answer,
-    Distinct,
+    MergedRows,
     Model,
     NotAvailable,
     Refittable,
@@ -84,7 +84,7 @@ class KernelFit(Refittable):
         # A row with less noise counts for more.
         self.trust = weights if noise is None else weights / noise
 
-    def squares(self, distinct: Distinct) -> KernelSquares:
+    def squares(self, distinct: MergedRows) -> KernelSquares:
         """The objective with the rows of one x as one."""
         rows = None if distinct.is_everything else distinct.first
         y = distinct.means(self._targets, self.trust)
@@ -129,7 +129,7 @@ class KernelFit(Refittable):
         if groups is not None:
             pairs = groups * (labels.max(initial=0) + 1) + labels
             labels = np.unique(pairs, return_inverse=True)[1]
-        distinct = Distinct.of(labels, self.trust)
+        distinct = MergedRows.of(labels, self.trust)
         groups = None if groups is None else groups[distinct.first]
         squares = self.squares(distinct)
         held = np.empty_like(squares.y)
@@ -142,7 +142,7 @@ class KernelFit(Refittable):
 
     def without_each(self, rows):
         """Exact, from the columns of P that belong to the rows."""
-        distinct = Distinct.of(self.units, self.trust)
+        distinct = MergedRows.of(self.units, self.trust)
         squares = self.squares(distinct)
         order = np.argsort(self.units[distinct.first])
         at = order[np.searchsorted(self.units[distinct.first], self.units[rows], sorter=order)]

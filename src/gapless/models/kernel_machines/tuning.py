@@ -30,8 +30,8 @@ from ..._ground.interrupt import check
 from ..._ground.lapack import call_lapack, eigh, pstrf
 from ..._ground.threads import single_blas
 from ...unseen import (
-    Choice,
     Judge,
+    ScoredChoice,
     Search,
     best_of,
     drawn,
@@ -74,7 +74,7 @@ class KernelChoice:
     is_whole: bool
     rows: TrainingRows | None = None
 
-    def scored(self, model: Any, fitted: Any) -> Choice | None:
+    def scored(self, model: Any, fitted: Any) -> ScoredChoice | None:
         """The choice with the scores of all units, for `unseen`; None for a sample."""
         rows = self.rows
         if rows is None or not self.is_whole:
@@ -85,7 +85,7 @@ class KernelChoice:
         # R², by which regressors are judged, is a mean over rows.
         shown = np.stack([np.asarray(judge.of_rows(z[:, k])) for k in range(z.shape[1])], axis=1)
         by = -np.mean((z - y.reshape(len(y), 1, -1)) ** 2, axis=2)
-        return Choice(
+        return ScoredChoice(
             self.search,
             units.means(shown, weights),
             units.means(by, weights),

@@ -1,8 +1,8 @@
 """What a search along paths has chosen, and the winner's score corrected for it.
 
 The paths keep the held-out predictions of all models tried. On request, these become one score for
-each row and model, those that are reported and those that decided, and `unseen.Choice` corrects the
-winner's score.
+each row and model, those that are reported and those that decided, and `unseen.ScoredChoice`
+corrects the winner's score.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...problem import Parameters
-from ...unseen import METHODS, Choice, Distinct, Fitted, Judge
+from ...unseen import METHODS, Fitted, Judge, MergedRows, ScoredChoice
 from .path import Path, ScoredPath
 from .path_following import ridge_path
 from .strengths import is_ridge
@@ -63,7 +63,7 @@ class PathChoice:
         known = {"path_": self.path} if self.path is not None else {}
         return {f"{name}_": value for name, value in self.values.items()} | known | self.extra
 
-    def scored(self, model: Any, fitted: Fitted) -> Choice | None:
+    def scored(self, model: Any, fitted: Fitted) -> ScoredChoice | None:
         """The same with the scores of all models tried, on all units.
 
         None if the chosen model is not one of them, or if folds left out some rows more often than
@@ -74,7 +74,7 @@ class PathChoice:
         if any(paths[k].z is None for k in followed) or self.on not in followed:
             return None
         part, rows, _ = fitted.merged(in_order=True)
-        units = Distinct.of(fitted.units[rows], part.weights)
+        units = MergedRows.of(fitted.units[rows], part.weights)
         rivals = [_rivals(model, fitted, part, rows, paths[k], self.scoring) for k in followed]
         families = np.repeat(followed, [len(places) for places, *_ in rivals])
         places, shown, by = (np.concatenate(each) for each in zip(*rivals))
@@ -83,7 +83,7 @@ class PathChoice:
             return None
         own = paths[self.on]
         strengths = np.array([paths[k].strengths[at] for k, at in zip(families, places)])
-        choice = Choice.of(
+        choice = ScoredChoice.of(
             {"strength": strengths},
             units.means(shown.T, part.weights),
             units.means(by.T, part.weights),

@@ -18,10 +18,10 @@ from ...solvers import Trace
 from ...unseen import (
     LARGE_ROWS,
     LARGE_SAMPLE,
-    Choice,
-    Distinct,
+    MergedRows,
     NotAvailable,
     Refittable,
+    ScoredChoice,
     Version,
     drawn,
     equal_rows,
@@ -213,7 +213,7 @@ MOST_UNITS, AT_A_TIME = 10_000, 1000
 
 def choose_k(
     fitted: NeighborsFit, select: str, seconds: float | None, callback: Any
-) -> tuple[Choice | None, str]:
+) -> tuple[ScoredChoice | None, str]:
     """The number of neighbours, and how the search for it ended: "found" or by what."""
     ks = _numbers(fitted)
     units = fitted.units
@@ -320,7 +320,7 @@ class _Scores:
         weights = self.fitted.weights[rows[order]]
         # Renumbered, so that rows that are all different need no means.
         own = np.unique(self.fitted.units[rows[order]], return_inverse=True)[1]
-        units = Distinct.by(own, weights)
+        units = MergedRows.by(own, weights)
         return units.means(by[order], weights), units.means(shown[order], weights), units.weights
 
     @property
@@ -329,11 +329,11 @@ class _Scores:
         by, _, weights = self._by_unit()
         return np.average(by, axis=0, weights=weights)
 
-    def choice(self, select: str, count: int) -> Choice:
+    def choice(self, select: str, count: int) -> ScoredChoice:
         """The best number, or the largest within a standard error of it."""
         by, shown, weights = self._by_unit()
         is_class = self.fitted.data.outputs.classes is not None
-        return Choice.of(
+        return ScoredChoice.of(
             {"n_neighbors": self.ks.astype(float)},
             shown,
             by,

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._ground.interrupt import TimeLimit
 from ...kernels import Kernel
-from ...unseen import LOO, Choice, Search, best_of, drawn, mean_and_error
+from ...unseen import LOO, ScoredChoice, Search, best_of, drawn, mean_and_error
 from .objectives import spread
 from .training_rows import TrainingRows
 from .tuning_scores import Candidate, Candidates
@@ -62,14 +62,14 @@ class Tuned:
 
     values: dict[str, float]
     search: Search
-    choice: Choice | None
+    choice: ScoredChoice | None
     ending: str
 
     def attributes(self) -> dict[str, Any]:
         """The attributes of the fitted estimator about the choice."""
         return {f"{name}_": value for name, value in self.values.items()} | {"search_": self.search}
 
-    def scored(self, model: Any, fitted: Any) -> Choice | None:
+    def scored(self, model: Any, fitted: Any) -> ScoredChoice | None:
         """The choice with its scores, for `unseen`."""
         return self.choice
 
@@ -146,7 +146,7 @@ def _tuned(
     if tried:
         best = tried[chosen].values
     if len(tried) > 1:
-        choice = Choice(
+        choice = ScoredChoice(
             search,
             shown,
             by,

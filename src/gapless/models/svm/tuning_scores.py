@@ -19,7 +19,7 @@ from ..._ground.interrupt import check, deadline
 from ..._ground.threads import thread_count
 from ...problem import KernelMatrix
 from ...solvers import BoxProblem
-from ...unseen import Distinct, mean_and_error
+from ...unseen import MergedRows, mean_and_error
 from .held_out import STEPS_OF_REFIT
 from .leaving_out import Mates, statuses_of
 from .machine import Machine
@@ -229,7 +229,7 @@ class Candidates:
         *,
         has_classes: bool,
     ):
-        self.of_x, self.units = of_x, Distinct.by(of_x, weights)
+        self.of_x, self.units = of_x, MergedRows.by(of_x, weights)
         self.kernel, self.X, self.blocks = machine.matrix.kernel, machine.matrix.X, machine.blocks
         self.arrangement, self.y, self.weights = arrangement, y, weights
         self.has_classes = has_classes

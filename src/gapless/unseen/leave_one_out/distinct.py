@@ -18,8 +18,10 @@ from ._base import Array, NotAvailable
 
 
 @dataclass(frozen=True, eq=False)
-class Distinct:
-    """Which rows represent which.
+class MergedRows:
+    """Which rows represent which, and what that makes of targets, scores and problems.
+
+    If all rows differ they keep their order; `_ground.distinct_rows` sorts them by content.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class Distinct:
     is_everything: bool
 
     @classmethod
-    def of(cls, labels: Array, weights: Array) -> Distinct:
+    def of(cls, labels: Array, weights: Array) -> MergedRows:
         """Rows of equal labels 0, 1, … are equal; NotAvailable if all are."""
         distinct = cls.by(labels, weights)
         if len(distinct.first) < 2:
@@ -50,7 +52,7 @@ class Distinct:
         return distinct
 
     @classmethod
-    def by(cls, labels: Array, weights: Array) -> Distinct:
+    def by(cls, labels: Array, weights: Array) -> MergedRows:
         """The same for any number of distinct rows."""
         kept = np.flatnonzero(weights > 0)
         if len(kept) == len(labels) == labels.max() + 1:
@@ -59,7 +61,7 @@ class Distinct:
         return cls(kept, kept[first], inverse, np.bincount(inverse, weights[kept]), False)
 
     @classmethod
-    def units(cls, problem: Problem, groups: Array | None = None) -> Distinct:
+    def units(cls, problem: Problem, groups: Array | None = None) -> MergedRows:
         """The units of a problem to leave out; with groups 0, 1, …, what is merged in each."""
         labels = left_together(problem.design, problem.y, problem.weights > 0)
         if groups is not None:

@@ -19,7 +19,7 @@ from ._base import (
     refuse_large_system,
     squares_of,
 )
-from .distinct import Distinct
+from .distinct import MergedRows
 from .features import InFeatures
 from .rows import InRows, kernel_of
 from .spectrum import Spectrum
@@ -75,7 +75,7 @@ def leave_out(
     Rad and Maleki (2020), J. R. Stat. Soc. B 82.
     """
     groups = None if groups is None else _labels(groups, problem.n)
-    units = Distinct.units(problem, groups)
+    units = MergedRows.units(problem, groups)
     groups = None if groups is None else groups[units.first]
     if groups is not None and np.all(groups == groups[0]):
         raise NotAvailable("all rows are in one group")
@@ -96,7 +96,7 @@ def _labels(groups: Array, n: int) -> Array:
     return labels
 
 
-def _around(problem: Problem, curved: Curved, units: Distinct) -> tuple[Array, Array, str]:
+def _around(problem: Problem, curved: Curved, units: MergedRows) -> tuple[Array, Array, str]:
     """Held-out predictions of the units (m,), leverages and method, from a fit's derivatives."""
     l2 = squares_of(problem)
     assert l2 is not None
@@ -113,7 +113,7 @@ def _around(problem: Problem, curved: Curved, units: Distinct) -> tuple[Array, A
 
 
 def _estimate(
-    problem: Problem, parameters: Parameters, units: Distinct, groups: Array | None
+    problem: Problem, parameters: Parameters, units: MergedRows, groups: Array | None
 ) -> tuple[Array, Array, str]:
     """Held-out predictions of the units in the shape of z, leverages, and the method."""
     loss, penalty = problem.loss, problem.penalty
@@ -154,7 +154,7 @@ def _refuse_wild_steps(z: Array, leverage: Array, largest: float) -> None:
 
 
 def _by_outputs(
-    hold_out, problem: Problem, parameters: Parameters, units: Distinct, groups: Array | None
+    hold_out, problem: Problem, parameters: Parameters, units: MergedRows, groups: Array | None
 ):
     """Each output on its own; the leverage of a row is the largest of them."""
     if problem.outputs is None:
@@ -171,7 +171,7 @@ def _by_outputs(
 
 
 def _one_step(
-    problem: Problem, parameters: Parameters, units: Distinct, groups: Array | None
+    problem: Problem, parameters: Parameters, units: MergedRows, groups: Array | None
 ) -> tuple[Array, Array]:
     """A smooth loss of one prediction."""
     w, penalty = parameters.w, problem.penalty

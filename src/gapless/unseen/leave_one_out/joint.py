@@ -24,7 +24,7 @@ from ._base import (
     squares_of,
     whiten,
 )
-from .distinct import Distinct
+from .distinct import MergedRows
 from .row_space import reduced_space, row_space
 
 # Curvatures of rows of one x may differ by the rounding of their predictions.
@@ -32,7 +32,7 @@ ALIKE = 1e-6
 
 
 def hold_out(
-    problem: Problem, parameters: Parameters, units: Distinct, groups: Array | None
+    problem: Problem, parameters: Parameters, units: MergedRows, groups: Array | None
 ) -> tuple[Array, Array]:
     """Held-out predictions of the units (m, K) and leverages."""
     z = problem.predictions(parameters.w, parameters.b)
@@ -43,7 +43,7 @@ def hold_out(
     return step.leave_each() if groups is None else step.leave_groups(groups)
 
 
-def _hessian_factors(problem: Problem, z: Array, units: Distinct) -> tuple[Array, Array]:
+def _hessian_factors(problem: Problem, z: Array, units: MergedRows) -> tuple[Array, Array]:
     """a and f (m, K) such that diag(a) − ffᵀ is the mean curvature of the rows of each unit."""
     a, f = problem.loss.hessian_factors(problem.y, z)
     mean = units.means(a, problem.weights)

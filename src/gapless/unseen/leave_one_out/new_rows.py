@@ -15,7 +15,7 @@ from ..._ground.design import Design
 from ..._ground.threads import single_blas
 from ...problem import Parameters, Problem
 from ._base import LARGEST_SYSTEM, Array, NotAvailable, squares_of
-from .distinct import Distinct
+from .distinct import MergedRows
 from .features import InFeatures
 from .row_space import row_space
 
@@ -76,7 +76,7 @@ class WithoutEach:
         if system.lost(np.zeros(1)) > LOSS_OF_DIGITS:
             raise NotAvailable("the problem is too ill-conditioned")
         left = system.design.rows(rows).times(system.W)
-        units = Distinct.units(problem)
+        units = MergedRows.units(problem)
         weights = units.spread(units.weights, problem.weights)[rows]
         mean = units.spread(units.means(y, problem.weights), y)[rows]
         pull = weights[:, None] * (held - mean)

@@ -19,7 +19,7 @@ from ..._ground.memory import blocks
 from ..._ground.threads import single_blas
 from ...solvers import EPS
 from ._base import Array
-from .distinct import Distinct, left_together
+from .distinct import MergedRows, left_together
 from .spectrum import Spectrum
 
 # Operations up to which singular values are always used; the Gram matrix takes a tenth of the time
@@ -113,7 +113,7 @@ def ridge_path_leave_out(
     """
     strengths = np.asarray(strengths, dtype=float)
     targets = np.asarray(y, dtype=float).reshape(len(y), -1)
-    units = Distinct.of(left_together(design, targets, weights > 0), weights)
+    units = MergedRows.of(left_together(design, targets, weights > 0), weights)
     data = Centred(units.rows(design), units.means(targets, weights), units.weights, fit_bias)
     rows = Targets(units, targets, weights, error)
     decomposition, scores, z = _score(data, rows, strengths, keep)
@@ -161,7 +161,7 @@ class Targets:
 
     def __init__(
         self,
-        units: Distinct,
+        units: MergedRows,
         y: Array,
         weights: Array,
         error: Callable[[Array, Array], Array],

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...problem import Parameters, Problem
 from ._base import LARGEST_ACTIVE_SHARE, Array, NotAvailable, refuse_large_system, squares_of
-from .distinct import Distinct, sums_by
+from .distinct import MergedRows, sums_by
 from .rows import InRows, kernel_of
 
 # A dual variable is at an end of its interval if it is this near, relative to the length.
@@ -25,7 +25,7 @@ AT_END = 1e-8
 
 
 def hold_out(
-    problem: Problem, parameters: Parameters, units: Distinct, groups: Array | None
+    problem: Problem, parameters: Parameters, units: MergedRows, groups: Array | None
 ) -> tuple[Array, Array]:
     """Held-out predictions of the units (m,) and leverages (1 at a kink) of one output."""
     l2 = squares_of(problem)
