@@ -7,7 +7,8 @@ import time as clock
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from .._ground.interrupt import time_limit as limited
 from ..data import (
     FEATURES,
     Column,
+    Finding,
+    Split,
     Table,
     Target,
     Task,
@@ -32,7 +35,7 @@ from .budget import Budget, OwnTime
 from .choice import Answers, Candidate, Choice, Progress
 from .code import code_of
 from .families import families_for
-from .family import facts_of
+from .family import Facts, facts_of
 from .judging import Judging, check_test, refuse_huge
 from .metric import AnsweredRows, metric_of, read_costs
 from .ranking import Ranking, described, rank
@@ -131,92 +134,119 @@ def choose(
     ('linear discriminants', '5-fold')
     """
     began, work = clock.monotonic(), OwnTime()
-    limit = math.inf if time_limit is None else float(time_limit)
-    if not limit > 0:
-        raise ValueError(f"time_limit must be None or more than 0 seconds, got {time_limit!r}.")
-    report = _Progress(began, min(limit, deadline() - began), on_progress)
-    table = table_of(table)
-    report("columns", text="looking at the columns")
-    columns = describe_columns(table, target, group=group, time=time, drop=drop)
-    known = read_target(table, target, task)
-    refuse_huge(known)
-    split = set_aside(table, columns, known, test=test, seed=seed)
-    report("columns", text=f"{in_short(columns)}; checking them for leaks and other problems")
-    findings = find_leaks(table, columns, known, split, seed=seed)
-    for finding in findings:
-        report("finding", text=str(finding))
-    learned = within(known, split.train)
-    named = _read_costs(costs, known)
+    report = _Progress(began, min(_seconds(time_limit), deadline() - began), on_progress)
+    roles = {"group": group, "time": time, "drop": drop}
+    given = _SplitTable.of(table, target, task, report, test=test, seed=seed, **roles)
+    named = _read_costs(costs, given.target)
     judging = Judging(
-        rows_of(table, columns, known, split.train),
-        columns,
-        metric_of(metric, known.task, learned.values, named),
-        Budget(
-            min(report.limit, FOREVER),
-            facts_of(columns, known, split.train),
-            work=work,
-            began=began,
-        ),
-        len(split.test),
+        rows_of(given.table, given.columns, given.target, given.split.train),
+        given.columns,
+        metric_of(metric, given.target.task, given.learned.values, named),
+        Budget(min(report.limit, FOREVER), given.facts, work=work, began=began),
+        len(given.split.test),
         seed,
         report,
     )
-    check_test(judging.metric, within(known, split.test).values, known)
-    families = families_for(judging.budget.facts, _names(models))
+    check_test(judging.metric, given.tested.values, given.target)
+    families = families_for(given.facts, _names(models))
     report.total = len(families)
     trials = Schedule(judging).run(families)
     report("ranking", text="correcting the best score for selection")
-    ranking = rank(trials, judging.rows, judging.metric, _units(table, columns, split.test))
-    model, learned_rows, notes = _fitted(judging, ranking, table, learned, named)
+    ranking = rank(trials, judging.rows, judging.metric, given.test_units)
+    model, learned_rows, notes = _fitted(judging, ranking, given, named)
     report("testing", ranking.chosen.family.name, text="the test rows")
-    answered = model.answered(table.frame[split.test], within(known, split.test).values)
-    baseline = _baseline(judging, learned, answered)
+    kind = ranking.chosen.family.kind
+    code = code_of(
+        model, kind, given.table, given.columns, test=test, seed=seed, learned=learned_rows
+    )
     return Choice(
-        target=target,
-        task=known.task,
-        metric=judging.metric.name,
-        higher_is_better=not judging.metric.is_loss,
-        method=judging.folds.method,
-        candidates=_with_final(ranking, model),
-        best=ranking.best.family.name,
-        chosen=ranking.chosen.family.name,
-        expected=ranking.expected,
-        expected_error=ranking.expected_error,
-        expected_range=ranking.expected_range,
-        test=answered.score(),
-        baseline=baseline.score(),
-        ahead=answered.ahead_of(baseline),
-        findings=findings,
-        columns=columns,
-        notes=(*table.notes, *_decided(known, judging, metric), *notes),
-        source=table.source,
-        rows=len(known.rows),
-        code=code_of(
-            model,
-            ranking.chosen.family.kind,
-            table,
-            columns,
-            test=test,
-            seed=seed,
-            learned=learned_rows,
-        ),
+        **_judged(given, judging, ranking, model),
+        **_tested(given, judging, model),
+        findings=given.findings,
+        columns=given.columns,
+        notes=(*given.table.notes, *_decided(given.target, judging, metric), *notes),
+        source=given.table.source,
+        rows=len(given.target.rows),
+        code=code,
         seconds=clock.monotonic() - began,
         seed=seed,
         model=model,
-        split=split,
-        answers=_answers(model, answered, table.frame[split.test]),
+        split=given.split,
         costs=None if named is None else read_cost_matrix(named, model.pipeline_.classes_),
-        test_groups=None if answered.groups is None else int(answered.groups.max()) + 1,
     )
 
 
-def _units(table: Table, columns: Sequence[Column], rows: Array) -> int:
-    """The number of groups among some rows, or of rows without groups."""
-    labels = group_labels(table.frame[rows], columns)
-    return len(rows) if labels is None else int(labels.max()) + 1
+@dataclass(frozen=True, eq=False)
+class _SplitTable:
+    """A table with the roles of its columns, its target, test rows set aside, and findings."""
+
+    table: Table
+    columns: tuple[Column, ...]
+    target: Target
+    split: Split
+    findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(
+        cls,
+        given: Any,
+        name: str,
+        task: Task | Literal["auto"],
+        report: _Progress,
+        *,
+        test: float,
+        seed: int,
+        **roles: Any,
+    ) -> _SplitTable:
+        """Read the columns and the target `name`; `roles` names the columns that are special."""
+        table = table_of(given)
+        report("columns", text="looking at the columns")
+        columns = describe_columns(table, name, **roles)
+        target = read_target(table, name, task)
+        refuse_huge(target)
+        split = set_aside(table, columns, target, test=test, seed=seed)
+        report("columns", text=f"{in_short(columns)}; checking them for leaks and other problems")
+        findings = find_leaks(table, columns, target, split, seed=seed)
+        for finding in findings:
+            report("finding", text=str(finding))
+        return cls(table, columns, target, split, findings)
+
+    @cached_property
+    def learned(self) -> Target:
+        """The target of the training rows."""
+        return within(self.target, self.split.train)
+
+    @cached_property
+    def tested(self) -> Target:
+        """The target of the test rows."""
+        return within(self.target, self.split.test)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What decides which families suit the training rows."""
+        return facts_of(self.columns, self.target, self.split.train)
+
+    @property
+    def test_frame(self) -> Any:
+        """The test rows."""
+        return self.table.frame[self.split.test]
+
+    @property
+    def test_units(self) -> int:
+        """The number of groups among the test rows, or of rows without groups."""
+        labels = group_labels(self.test_frame, self.columns)
+        return len(self.split.test) if labels is None else int(labels.max()) + 1
 
 
 # ---- what the caller requests --------------------------------------------------------------------
+
+
+def _seconds(time_limit: float | None) -> float:
+    """The limit as a number of seconds."""
+    limit = math.inf if time_limit is None else float(time_limit)
+    if not limit > 0:
+        raise ValueError(f"time_limit must be None or more than 0 seconds, got {time_limit!r}.")
+    return limit
 
 
 def _names(models: str | Sequence[str] | None) -> list[str] | None:
@@ -270,15 +300,14 @@ class _Progress:
 def _fitted(
     judging: Judging,
     ranking: Ranking,
-    table: Table,
-    learned: Target,
+    given: _SplitTable,
     named: dict[Any, dict[Any, float]] | None,
 ) -> tuple[TableModel, str, list[str]]:
     """The chosen family, fitted to all training rows if there is time.
 
     Also which of the folds' rows these are, in code, "" for all; and notes about it.
     """
-    trial = ranking.chosen
+    trial, learned = ranking.chosen, given.learned
     assert trial.held is not None
     most = min(trial.family.most_rows(judging.budget.facts), len(judging.rows))
     rows, which, notes = judging.folds.first(trial.rows), "first", []
@@ -300,7 +329,7 @@ def _fitted(
         costs=named,
     )
     judging.say("finishing", trial.family.name, text="recording the profile of the table")
-    model.take_over(fitted, table, within(learned, learned.rows[rows]), judging.columns)
+    model.take_over(fitted, given.table, within(learned, learned.rows[rows]), judging.columns)
     model.expect(ranking.expected, ranking.expected_error, ranking.residuals)
     _tell_apart(model, judging, ranking)
     return model, "" if len(rows) == len(judging.rows) else f"{which}({len(rows)})", notes
@@ -316,6 +345,39 @@ def _tell_apart(model: TableModel, judging: Judging, ranking: Ranking) -> None:
     with suppress(TimeLimit), limited(seconds):
         rows, tested = judging.rows, held.tested
         model.tell_apart(rows.take(tested), held.predicted, residuals, rows.units[tested])
+
+
+def _judged(
+    given: _SplitTable, judging: Judging, ranking: Ranking, model: TableModel
+) -> dict[str, Any]:
+    """What the held-out rows say of all candidates, as attributes of the choice."""
+    return {
+        "target": given.target.name,
+        "task": given.target.task,
+        "metric": judging.metric.name,
+        "higher_is_better": not judging.metric.is_loss,
+        "method": judging.folds.method,
+        "candidates": _with_final(ranking, model),
+        "best": ranking.best.family.name,
+        "chosen": ranking.chosen.family.name,
+        "expected": ranking.expected,
+        "expected_error": ranking.expected_error,
+        "expected_range": ranking.expected_range,
+    }
+
+
+def _tested(given: _SplitTable, judging: Judging, model: TableModel) -> dict[str, Any]:
+    """What the test rows say of the chosen model, as attributes of the choice."""
+    frame = given.test_frame
+    answered = model.answered(frame, given.tested.values)
+    baseline = _baseline(judging, given.learned, answered)
+    return {
+        "test": answered.score(),
+        "baseline": baseline.score(),
+        "ahead": answered.ahead_of(baseline),
+        "answers": _answers(model, answered, frame),
+        "test_groups": None if answered.groups is None else int(answered.groups.max()) + 1,
+    }
 
 
 def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
