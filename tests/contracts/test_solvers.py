@@ -1,7 +1,8 @@
 """What every solver promises, for every loss and penalty that it accepts.
 
 Solvers, losses and penalties are found in their registries, so a new one is held to all of this
-before its author has written a test.
+before its author has written a test. Textbook algorithms, which need not reach the gap, have their
+own promises in `test_descent`.
 """
 
 import time
@@ -29,6 +30,7 @@ TOL = 1e-6
 WEIGHTS = np.array([0.0, 1.0, 1.5, 0.5, 2.0, 1.0])
 
 LOSSES = {name: cls for name, cls in Loss.registry.items() if cls.refusal is None}
+SOLVERS = sorted(name for name, solver in registry.items() if solver.is_exact)
 PENALTIES = {
     "none": NoPenalty(),
     "l2": L2(2.0),
@@ -95,7 +97,7 @@ def accepted_cases():
         for penalty in PENALTIES:
             for outputs in counts:
                 problem = make(LOSSES[loss], PENALTIES[penalty], rng, outputs=outputs)
-                for solver in sorted(registry):
+                for solver in SOLVERS:
                     if registry[solver].refuses(problem) is None:
                         yield Case(solver, loss, penalty, outputs)
 
@@ -117,7 +119,7 @@ PAIRS = covering_pairs(SECOND_ORDER, "solver", "loss", "penalty", "outputs")
 
 
 def test_every_solver_loss_and_penalty_occurs():
-    assert {case.solver for case in CASES} == set(registry)
+    assert {case.solver for case in CASES} == set(SOLVERS)
     assert {case.loss for case in CASES} == set(LOSSES)
     assert {type(PENALTIES[case.penalty]) for case in CASES} == set(Penalty.registry.values())
 
@@ -190,6 +192,8 @@ def test_meets_the_gap_agrees_with_the_default_solver_and_knows_a_solution(
         problem = cases[0].problem(rng, fit_bias=fit_bias)
         best = solve(problem, tol=0.01 * TOL).primal
         for case in chosen:
+            if not fit_bias and registry[case.solver].refuses(problem):
+                continue  # it needs a bias, and was there with one
             solution = run(registry[case.solver], problem, tol=TOL)
             assert_optimal(case, solution, problem, best)
             assert_traced(case, solution.trace)
@@ -225,6 +229,8 @@ def test_same_bits_for_any_number_of_threads(case, rng):
     # More entries than one task takes (2¹⁸, core/products.cpp), so that threads share products with
     # vectors, too; bits would differ from the first steps on.
     problem = case.problem(rng, n=2**18 // D + 500)
+    if registry[case.solver].refuses(problem):  # a matrix of all rows has more entries, anyway
+        problem = case.problem(rng, n=1500)
     results = []
     for count in (1, 8):
         with threads(count):

@@ -9,24 +9,29 @@ and end with the active-set polish. The contract is in `_base`.
 from . import (
     augmented_lagrangian,
     closed_form,
+    coordinate_descent,
     dual,
     interior_point,
     newton,
+    pairs,
     prox_newton,
     proximal_gradient,
 )
-from ._base import Point, Solution, Solver, Trace, registry, solver
+from ._base import Diverged, Named, Point, Solution, Solver, registry, solver
 from .auto import choose
 from .cholesky_in_blocks import blocked_cholesky
 from .closed_form import SingularValues
+from .descent import GradientDescent, Subgradient
 from .entrance import solve, solve_many
 from .fold_models import Fold, FoldModels
+from .lbfgs import LBFGS
 from .newton_along_path import Curved, Station, is_for, newton_path, settled
 from .newton_without import predict_without
 from .path import ENDS, PathSolution, solve_folds, solve_in_turn, solve_path, solve_path_and_folds
 from .positive_definite import EPS, Cholesky, drop_constants, orthonormal, unit_diagonal, without
 from .row_space import thin_qr
 from .smo import STATUS, BoxProblem, BoxSolution, solve_box
+from .trace import Trace
 from .updates import (
     Adam,
     AveragedMomentum,
@@ -45,6 +50,7 @@ from .updates import (
 __all__ = [
     "ENDS",
     "EPS",
+    "LBFGS",
     "STATUS",
     "Adam",
     "AveragedMomentum",
@@ -54,11 +60,14 @@ __all__ = [
     "Cholesky",
     "Constant",
     "Curved",
+    "Diverged",
     "Fold",
     "FoldModels",
+    "GradientDescent",
     "InverseTime",
     "Memory",
     "Momentum",
+    "Named",
     "Nesterov",
     "PathSolution",
     "Plain",
@@ -68,6 +77,7 @@ __all__ = [
     "Solver",
     "Station",
     "StepSize",
+    "Subgradient",
     "Trace",
     "Update",
     "as_step_size",

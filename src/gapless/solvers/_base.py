@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._ground.interrupt import TimeLimit, deadline
 from .._ground.threads import single_blas
 from ..problem import Bound, Parameters, Problem
+from .trace import Trace
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -27,7 +29,8 @@ class Point:
     """An iterate. Fields the solver already has (z = Xw + b, a dual point θ, P, Xᵀθ) save work.
 
     `estimate` is the solver's own estimate of P − P*: while it is far above the tolerance, the gap
-    is not computed.
+    is not computed. `solver` is the name of the solver that made the point, if another one chose
+    it. `within` is more than 0 inside an iteration: the part of an epoch that is done.
     """
 
     w: Array
@@ -37,27 +40,21 @@ class Point:
     estimate: float | None = None
     primal: float | None = None
     product: Array | None = None
+    solver: str | None = None
+    within: float = 0.0
 
 
-@dataclass
-class Trace:
-    """Objective, gap (nan if not computed) and seconds since the start, for each iterate.
-
-    `steps` counts the iterates, without the start.
-    """
-
-    primal: list[float] = field(default_factory=list)
-    gap: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    steps: int = 0
+class Diverged(ArithmeticError):
+    """Raised by a solver whose iterates move away from every solution; the message is the cure."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The best parameters found, the trace, and why the solver stopped.
 
-    status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "max_iter",
-    "time_limit", "callback" (it requested a stop), "interrupted" (Ctrl-C).
+    status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "diverged" (it got
+    worse, and `cure` says why), "max_iter", "time_limit", "callback" (it requested a stop),
+    "interrupted" (Ctrl-C).
     """
 
     parameters: Parameters
@@ -66,6 +63,7 @@ class Solution:
     primal: float
     dual: float
     solver: str = ""
+    cure: str = ""
 
     @property
     def gap(self) -> float:
@@ -77,14 +75,79 @@ Method = Callable[[Problem, Parameters], Iterator[Point]]
 Callback = Callable[[Trace, float], bool]
 
 
-@dataclass(frozen=True)
-class Solver:
-    """A solver by name: its generator, and why it refuses a problem (None if it does not)."""
+class Solver(ABC):
+    """A solver as a value: its name, its options, and its generator."""
 
     name: str
-    method: Method
-    refuses: Callable[[Problem], str | None]
     max_iter: int
+    # Whether the trace keeps the parameters of each step, for pictures.
+    keep_iterates: bool = False
+    # Whether it is meant to reach the gap, and may end with the polish, which gives the last
+    # digits; a textbook algorithm returns what it found itself.
+    is_exact: bool = True
+
+    @abstractmethod
+    def method(self, problem: Problem, start: Parameters) -> Iterator[Point]:
+        """The iterates, beginning with the start."""
+
+    @abstractmethod
+    def refuses(self, problem: Problem) -> str | None:
+        """Why it cannot take the problem; None if it can."""
+
+
+@dataclass(frozen=True)
+class Registered(Solver):
+    """A solver that is a function, without options."""
+
+    name: str
+    generator: Method
+    reason: Callable[[Problem], str | None]
+    max_iter: int
+
+    def method(self, problem: Problem, start: Parameters) -> Iterator[Point]:
+        """The iterates."""
+        return self.generator(problem, start)
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why it cannot take the problem; None if it can."""
+        return self.reason(problem)
+
+
+@dataclass(frozen=True)
+class Named(Solver):
+    """The solver of that name, with its iterates kept.
+
+    Parameters
+    ----------
+    name : str
+        A name that `solver=` accepts, such as "newton".
+    keep_iterates : bool, default=True
+        Whether `trace_.iterates` has the coefficients of every step.
+    """
+
+    name: str
+    keep_iterates: bool = True
+
+    def __post_init__(self):
+        registered(self.name)
+
+    @property
+    def max_iter(self) -> int:
+        """The largest number of steps, if none is given."""
+        return registry[self.name].max_iter
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is meant to reach the gap."""
+        return registry[self.name].is_exact
+
+    def method(self, problem: Problem, start: Parameters) -> Iterator[Point]:
+        """The iterates."""
+        return registry[self.name].method(problem, start)
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why it cannot take the problem; None if it can."""
+        return registry[self.name].refuses(problem)
 
 
 registry: dict[str, Solver] = {}
@@ -94,18 +157,32 @@ def solver(name: str, *, refuses: Callable[[Problem], str | None], max_iter: int
     """Register a generator function as the solver `name`."""
 
     def register(method: Method) -> Method:
-        registry[name] = Solver(name, method, refuses, max_iter)
+        registry[name] = Registered(name, method, refuses, max_iter)
         return method
 
     return register
 
 
+def registered(name: str) -> Solver:
+    """The solver of that name."""
+    if name not in registry:
+        known = ", ".join(sorted(registry))
+        raise ValueError(f'solver={name!r} is not known; use "auto" or one of {known}.')
+    return registry[name]
+
+
+def made_by(name: str, points: Iterator[Point]) -> Iterator[Point]:
+    """Points that say which solver made them."""
+    return (replace(point, solver=name) for point in points)
+
+
 class Monitor:
     """Follows the iterates: the best primal and dual points, the gap between them, the trace."""
 
-    def __init__(self, problem: Problem, tol: float):
+    def __init__(self, problem: Problem, tol: float, keep_iterates: bool = False):
         self.problem = problem
         self.target = tol * problem.scale
+        self.keep_iterates, self.solver = keep_iterates, ""
         self.trace = Trace()
         self.began = time.monotonic()
         self.best: tuple[float, Array, Array] | None = None
@@ -125,9 +202,11 @@ class Monitor:
             theta = -problem.derivative(z) if point.theta is None else point.theta
             self._improve_bound(theta, point.product)
             gap = self.gap
-        self.trace.primal.append(primal)
-        self.trace.gap.append(gap)
-        self.trace.seconds.append(time.monotonic() - self.began)
+        seconds = time.monotonic() - self.began
+        self.trace.record(primal, gap, seconds, self.trace.steps + point.within)
+        if self.keep_iterates:
+            self.trace.iterates.append((point.w.copy(), np.array(point.b)))
+        self.solver = point.solver or self.solver
         return gap <= self.target + self.rounding
 
     def _improve_bound(self, theta: Array, product: Array | None) -> None:
@@ -157,6 +236,7 @@ class Monitor:
         primal, w, b = self.best
         theta = self.bound.theta if self.bound is not None else None
         dual = self.bound.dual if self.bound is not None else -math.inf
+        name = self.solver or name
         return Solution(Parameters(w, b, theta), self.trace, status, primal, dual, name)
 
 
@@ -170,8 +250,8 @@ def run(
     callback: Callback | None = None,
 ) -> Solution:
     """Drive a solver from `start` until the gap is at most tol·P₀ or it cannot continue."""
-    monitor = Monitor(problem, tol)
-    status = "stalled"
+    monitor = Monitor(problem, tol, chosen.keep_iterates)
+    status, cure = "stalled", ""
     limit = chosen.max_iter if max_iter is None else max_iter
     try:
         # Entered once: otherwise each product would switch all BLAS libraries to one thread and
@@ -181,7 +261,8 @@ def run(
             if _is_solution(monitor, start):
                 return monitor.solution("optimal", chosen.name)
             for point in _iterates(chosen, problem, begin):
-                monitor.trace.steps += monitor.trace.steps > 0 or not _is_start(point, begin)
+                is_new = monitor.trace.steps > 0 or not _is_start(point, begin)
+                monitor.trace.steps += is_new and point.within == 0
                 done = monitor.observe(point)
                 # Also after the last step, so that a callback sees every step.
                 asked = callback is not None and callback(monitor.trace, monitor.target)
@@ -200,7 +281,9 @@ def run(
         status = "time_limit"
     except KeyboardInterrupt:
         status = "interrupted"
-    return monitor.solution(status, chosen.name)
+    except Diverged as reason:
+        status, cure = "diverged", str(reason)
+    return replace(monitor.solution(status, chosen.name), cure=cure)
 
 
 def _is_solution(monitor: Monitor, start: Parameters | None) -> bool:

@@ -16,7 +16,7 @@ Björck (1996), Numerical Methods for Least Squares Problems, SIAM: sections 2.2
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -24,7 +24,7 @@ import scipy.linalg
 from .._ground.design import Design
 from .._ground.threads import single_blas
 from ..problem import Parameters, Problem
-from ._base import Point, solver
+from ._base import Point, made_by, solver
 from .positive_definite import (
     EPS,
     Cholesky,
@@ -64,7 +64,7 @@ def closed_form(problem: Problem, start: Parameters) -> Iterator[Point]:
     m = min(problem.n, problem.d)
     entries = problem.design.density * problem.n * problem.d
     if entries * m + m**3 / 3 > PRODUCTS_PER_ORDER * entries:
-        yield from conjugate_gradients(problem, start)
+        yield from made_by("cg", conjugate_gradients(problem, start))
     else:
         yield from cholesky(problem, start)
 
@@ -72,19 +72,18 @@ def closed_form(problem: Problem, start: Parameters) -> Iterator[Point]:
 @solver("cholesky", refuses=_refuses)
 def cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Solve the normal equations by Cholesky, or by the SVD of X if they are ill-conditioned."""
-    squares = LeastSquares.of(problem)
+    squares, name = LeastSquares.of(problem), "cholesky"
     w = squares.solve(Cholesky)
     if w is None and problem.n * problem.d > LARGEST_COPY:
-        w = squares.solve(Eigen.of)
-    yield squares.point(squares.solve_by_svd() if w is None else w)
+        w, name = squares.solve(Eigen.of), "eigen"
+    yield squares.solved(w, name)
 
 
 @solver("eigen", refuses=_refuses)
 def eigen(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Solve the normal equations by their eigenvectors, which also reveal their rank."""
     squares = LeastSquares.of(problem)
-    w = squares.solve(Eigen.of)
-    yield squares.point(squares.solve_by_svd() if w is None else w)
+    yield squares.solved(squares.solve(Eigen.of), "eigen")
 
 
 @solver("svd", refuses=_refuses)
@@ -183,6 +182,12 @@ class LeastSquares:
         if self.problem.outputs is None:
             return Point(w[:, 0], b[0], None if z is None else z[:, 0], estimate=estimate)
         return Point(w, b, z, estimate=estimate)
+
+    def solved(self, w: Array | None, name: str) -> Point:
+        """The solution `w` found by the method `name`, or by singular values if it found none."""
+        if w is None:
+            w, name = self.solve_by_svd(), "svd"
+        return replace(self.point(w), solver=name)
 
     # ---- normal equations ------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._ground.design import Design
 from .._ground.threads import single_blas
 from ..problem import Parameters, Problem
-from ._base import Solution, Solver, registry, run
+from ._base import Registered, Solution, Solver, registered, registry, run
 from .auto import alternative, choose
 from .dual import begun_by_descent, descend_briefly, descend_together, is_quick
 from .joint_gram import KeptGram
@@ -24,7 +24,7 @@ NARROWER = 4
 
 def solve(
     problem: Problem,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     start: Parameters | None = None,
     *,
     tol: float = 1e-6,
@@ -33,21 +33,21 @@ def solve(
     polish: bool = True,
     kept: KeptGram | None = None,
 ) -> Solution:
-    """Minimise the problem by the named solver until the gap is at most tol·P₀.
+    """Minimise the problem until the gap is at most tol·P₀, by a solver or the one of that name.
 
     Without `polish`, stop at the digits that the gap requires. A Gram matrix `kept` between calls
     serves similar problems, such as those along a path.
     """
     chosen = _look_up(solver, problem)
-    if kept is not None and chosen.name == "prox_newton":
-        chosen = replace(chosen, method=partial(chosen.method, kept=kept))
+    if kept is not None and chosen.name == "prox_newton" and isinstance(chosen, Registered):
+        chosen = replace(chosen, generator=partial(chosen.generator, kept=kept))
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
     return _solved(chosen, problem, start, options, polish, solver == "auto", {})
 
 
 def solve_many(
     problems: Sequence[Problem],
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     starts: Sequence[Parameters | None] | None = None,
     *,
     tol: float = 1e-6,
@@ -112,10 +112,11 @@ def _solved(
         solution.trace.steps += rounds
         found = solution.parameters
         return replace(solution, parameters=replace(found, w=space.leave(found.w)))
-    if again and start is None and chosen.name == "augmented_lagrangian" and is_quick(problem):
-        chosen = replace(chosen, method=begun_by_descent(chosen.method, options["tol"]))
+    is_begun = again and start is None and isinstance(chosen, Registered)
+    if is_begun and chosen.name == "augmented_lagrangian" and is_quick(problem):
+        chosen = replace(chosen, generator=begun_by_descent(chosen.method, options["tol"]))
     solution = run(chosen, problem, start, **options)
-    if not polish:
+    if not (polish and chosen.is_exact):
         return solution
     solution = _finished(problem, solution, options["tol"])
     return _second_try(problem, solution, options) if again else solution
@@ -130,18 +131,18 @@ def _is_moved(chosen: Solver, problem: Problem) -> bool:
     return takes_gram and is_ridge and NARROWER * problem.n <= problem.d and is_wide(problem)
 
 
-def _look_up(name: str, problem: Problem) -> Solver:
-    """The solver `name`, if it takes the problem."""
+def _look_up(solver: str | Solver, problem: Problem) -> Solver:
+    """The solver, if it takes the problem."""
     if problem.loss.refusal is not None:
         raise ValueError(f"{problem.loss.refusal}.")
-    name = choose(problem) if name == "auto" else name
-    if name not in registry:
-        known = ", ".join(sorted(registry))
-        raise ValueError(f'solver={name!r} is not known; use "auto" or one of {known}.')
-    reason = registry[name].refuses(problem)
+    if isinstance(solver, Solver):
+        chosen = solver
+    else:
+        chosen = registered(choose(problem) if solver == "auto" else solver)
+    reason = chosen.refuses(problem)
     if reason is not None:
-        raise ValueError(f'solver="{name}" {reason}; use "{choose(problem)}" or "auto".')
-    return registry[name]
+        raise ValueError(f'solver="{chosen.name}" {reason}; use "{choose(problem)}" or "auto".')
+    return chosen
 
 
 def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution:

@@ -17,14 +17,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
 from ..problem import Parameters, Problem
 from . import class_newton
-from ._base import Point, solver
+from ._base import Point, made_by, solver
 from .conjugate_gradients import ConjugateGradients
-from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, strengths
+from .newton_steps import Blocks, Change, Damping, Iterate, Joint, strengths
 from .positive_definite import EPS
 from .row_space import RowSpace, is_wide
 
@@ -45,7 +46,8 @@ SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e3
 LEVEL, MOST_TRIALS = 0.25, 3
 
 
-def _refuses(problem: Problem) -> str | None:
+def refuses(problem: Problem) -> str | None:
+    """Why Newton's method cannot take the problem; None if it can."""
     if not problem.loss.has_curvature:
         return f"needs a loss with curvature, got {problem.loss.name}"
     coordinates = problem.coordinates
@@ -54,7 +56,7 @@ def _refuses(problem: Problem) -> str | None:
     return None
 
 
-@solver("newton", refuses=_refuses, max_iter=500)
+@solver("newton", refuses=refuses, max_iter=500)
 def newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise by Newton steps, found in the way that is cheapest for the shape of the data.
 
@@ -73,25 +75,28 @@ def _in_features(problem: Problem, start: Parameters) -> Iterator[Point]:
         for point in class_newton.class_newton(problem, start):
             yield point
             start = Parameters(point.w, point.b)
-    steps = newton_cholesky if _is_small(problem) else newton_cg
-    yield from steps(problem, start)
+    if _is_small(problem):
+        yield from made_by("newton_cholesky", newton_cholesky(problem, start))
+    else:
+        yield from made_by("newton_cg", newton_cg(problem, start))
 
 
-@solver("newton_cholesky", refuses=_refuses, max_iter=500)
+@solver("newton_cholesky", refuses=refuses, max_iter=500)
 def newton_cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise by Newton steps from a factor of the Hessian, kept while its steps are good."""
-    at = _begin(problem, start) if np.any(start.w) else _from_sample(problem)
+    at = begin(problem, start) if np.any(start.w) else _from_sample(problem)
     is_joint = problem.loss.task == "multiclass"
-    yield from _descend(at, Joint(problem) if is_joint else Blocks(problem))
+    yield from descend(at, Joint(problem) if is_joint else Blocks(problem))
 
 
-@solver("newton_cg", refuses=_refuses, max_iter=500)
+@solver("newton_cg", refuses=refuses, max_iter=500)
 def newton_cg(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise by truncated Newton steps from preconditioned conjugate gradients."""
-    yield from _descend(_begin(problem, start), ConjugateGradients(problem))
+    yield from descend(begin(problem, start), ConjugateGradients(problem))
 
 
-def _begin(problem: Problem, start: Parameters, z: Array | None = None) -> Iterate:
+def begin(problem: Problem, start: Parameters, z: Array | None = None) -> Iterate:
+    """The first iterate."""
     return Iterate(problem, strengths(problem), np.asarray(start.w, dtype=float), start.b, z)
 
 
@@ -103,7 +108,20 @@ def _is_small(problem: Problem) -> bool:
     return d <= FEW_FEATURES or (d <= MOST_FEATURES and n * d**2 <= CHEAP)
 
 
-def _descend(at: Iterate, steps: Factored | ConjugateGradients) -> Iterator[Point]:
+class Steps(Protocol):
+    """How a step is found: a factor of the Hessian, conjugate gradients, or the last gradients."""
+
+    def estimate(self, at: Iterate) -> float | None:
+        """About P − P*; None if it is not known."""
+
+    def step(self, at: Iterate, damping: Damping) -> Change | None:
+        """The step; None if there is none at this damping."""
+
+    def renew(self) -> bool:
+        """Whether a step from the same place may now be better."""
+
+
+def descend(at: Iterate, steps: Steps) -> Iterator[Point]:
     """Take Newton steps until they change the objective by no more than rounding."""
     damping, idle = Damping(), 0
     estimate = steps.estimate(at)
@@ -200,7 +218,7 @@ def _from_sample(problem: Problem) -> Iterate:
 
     Every SAMPLE_STEP-th row, reweighted to the whole: a few steps there cost less than one here.
     """
-    null = _begin(problem, problem.null, _null_scores(problem))
+    null = begin(problem, problem.null, _null_scores(problem))
     index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
     unknowns = (problem.outputs or 1) * (problem.d + 1)
     kept = float(problem.weights[index].sum())
@@ -219,7 +237,7 @@ def _from_sample(problem: Problem) -> Iterate:
         if primal > 0.999 * before:
             break
         before = primal
-    start = _begin(problem, Parameters(point.w, point.b))
+    start = begin(problem, Parameters(point.w, point.b))
     return start if start.primal < null.primal else null
 
 

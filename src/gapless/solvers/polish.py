@@ -61,9 +61,10 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
     if not is_better:
         return solution
     trace = solution.trace
-    trace.primal.append(primal)
-    trace.gap.append(gap)
-    trace.seconds.append((trace.seconds or [0.0])[-1] + time.monotonic() - began)
+    seconds = (trace.seconds or [0.0])[-1] + time.monotonic() - began
+    trace.record(primal, gap, seconds, (trace.iterations or [0.0])[-1] + 1)
+    if trace.iterates:
+        trace.iterates.append((parameters.w.copy(), np.array(parameters.b)))
     return dataclasses.replace(
         solution,
         parameters=dataclasses.replace(parameters, theta=bound.theta),

@@ -30,219 +30,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 Array = np.ndarray
 # One array, or a list or tuple of arrays.
 Arrays = TypeVar("Arrays", Array, list[Array], tuple[Array, ...])
-
-
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """What a rule remembers: the number of steps taken, and some arrays for each parameter."""
-
-    steps: int
-    arrays: tuple[tuple[Array, ...], ...]
-
-
-class Update(ABC):
-    """A rule that makes of parameters, their gradient and a step size the next parameters.
-
-    `begin` makes the memory before the first step; `look_ahead` says where the gradient is to be
-    taken, at the parameters themselves unless a rule says otherwise; `step` returns the new
-    parameters and the new memory, and changes no array that it was given.
-    """
-
-    def begin(self, parameters: Arrays) -> Memory:
-        """The memory before the first step."""
-        return Memory(0, tuple(self._begin(array) for array in _listed(parameters)))
-
-    def look_ahead(self, parameters: Arrays, memory: Memory) -> Arrays:
-        """Where the next step needs the gradient."""
-        pairs = zip(_listed(parameters), memory.arrays)
-        ahead = [self._ahead(array, kept, memory.steps + 1) for array, kept in pairs]
-        return _like(parameters, ahead)
-
-    def step(
-        self, parameters: Arrays, gradient: Arrays, length: float, memory: Memory
-    ) -> tuple[Arrays, Memory]:
-        """The parameters after a step of size `length`, and the memory for the next one."""
-        steps = memory.steps + 1
-        each = zip(_listed(parameters), _listed(gradient), memory.arrays, strict=True)
-        made = [self._step(array, g, length, kept, steps) for array, g, kept in each]
-        memory = Memory(steps, tuple(kept for _, kept in made))
-        return _like(parameters, [array for array, _ in made]), memory
-
-    # ---- of one array: what a rule defines -------------------------------------------------------
-
-    def _begin(self, array: Array) -> tuple[Array, ...]:
-        return ()
-
-    def _ahead(self, array: Array, kept: tuple[Array, ...], steps: int) -> Array:
-        return array
-
-    @abstractmethod
-    def _step(
-        self, array: Array, gradient: Array, length: float, kept: tuple[Array, ...], steps: int
-    ) -> tuple[Array, tuple[Array, ...]]:
-        """The array after this step, the `steps`-th, and what is kept for the next."""
-
-
-@dataclass(frozen=True)
-class Plain(Update):
-    """w ← w − η∇: gradient descent."""
-
-    def _step(self, array, gradient, length, kept, steps):
-        return array - length * gradient, ()
-
-
-@dataclass(frozen=True)
-class Momentum(Update):
-    """Δ ← η∇ + μΔ, w ← w − Δ: the heavy ball (Polyak 1964).
-
-    Parameters
-    ----------
-    factor : float, default=0.9
-        μ, the part of the last change that is repeated, at least 0 and less than 1.
-    """
-
-    factor: float = 0.9
-
-    def __post_init__(self):
-        _check_share(self.factor, "factor", "the part of the last change that is repeated")
-
-    def _begin(self, array):
-        return (_zero(array),)
-
-    def _step(self, array, gradient, length, kept, steps):
-        change = length * gradient + self.factor * kept[0]
-        return array - change, (change,)
-
-
-@dataclass(frozen=True)
-class AveragedMomentum(Update):
-    """Δ ← λη∇ + (1−λ)Δ, w ← w − Δ: each change is a running mean of the plain ones.
-
-    The same as `Momentum(1 − λ)` with a step size λ times as long.
-
-    Parameters
-    ----------
-    share : float, default=0.1
-        λ, the weight of the newest gradient, more than 0 and at most 1.
-    """
-
-    share: float = 0.1
-
-    def __post_init__(self):
-        if not 0 < self.share <= 1:
-            raise ValueError(
-                "share, the weight of the newest gradient, must be more than 0 and at most 1, "
-                f"got {self.share!r}."
-            )
-
-    def _begin(self, array):
-        return (_zero(array),)
-
-    def _step(self, array, gradient, length, kept, steps):
-        change = self.share * length * gradient + (1 - self.share) * kept[0]
-        return array - change, (change,)
-
-
-@dataclass(frozen=True)
-class Nesterov(Update):
-    """Momentum whose gradient is taken ahead: Δ ← η∇(w − μΔ) + μΔ, w ← w − Δ.
-
-    Parameters
-    ----------
-    factor : float or None, default=None
-        μ, the part of the last change that is repeated, at least 0 and less than 1. None lets it
-        grow as (t−1)/(t+2) in step t, which suits convex objectives whose conditioning is not
-        known.
-    """
-
-    factor: float | None = None
-
-    def __post_init__(self):
-        if self.factor is not None:
-            _check_share(self.factor, "factor", "the part of the last change that is repeated")
-
-    def _begin(self, array):
-        return (_zero(array),)
-
-    def _ahead(self, array, kept, steps):
-        return array - self._factor(steps) * kept[0]
-
-    def _step(self, array, gradient, length, kept, steps):
-        change = length * gradient + self._factor(steps) * kept[0]
-        return array - change, (change,)
-
-    def _factor(self, steps: int) -> float:
-        return (steps - 1) / (steps + 2) if self.factor is None else self.factor
-
-
-@dataclass(frozen=True)
-class Adam(Update):
-    """Steps of the same size for every number, whatever the scale of its gradient.
-
-    m ← β₁m + (1−β₁)∇,  v ← β₂v + (1−β₂)∇²,  w ← w − η(m̂/(√v̂ + ε) + δw), where m̂ = m/(1−β₁ᵗ) and
-    v̂ = v/(1−β₂ᵗ).
-
-    Parameters
-    ----------
-    beta_1, beta_2 : float, default=0.9 and 0.999
-        How slowly the means of the gradient and of its square forget, at least 0 and less than 1.
-    epsilon : float, default=1e-8
-        Keeps the quotient finite.
-    decay : float, default=0.0
-        δ ≥ 0, by which parameters shrink beside the gradient step (AdamW).
-    """
-
-    beta_1: float = 0.9
-    beta_2: float = 0.999
-    epsilon: float = 1e-8
-    decay: float = 0.0
-
-    def __post_init__(self):
-        _check_share(self.beta_1, "beta_1", "the memory of the gradient")
-        _check_share(self.beta_2, "beta_2", "the memory of its square")
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon must be more than 0, got {self.epsilon!r}.")
-        if not self.decay >= 0:
-            raise ValueError(f"decay must be at least 0, got {self.decay!r}.")
-
-    def _begin(self, array):
-        return _zero(array), _zero(array)
-
-    def _step(self, array, gradient, length, kept, steps):
-        mean = self.beta_1 * kept[0] + (1 - self.beta_1) * gradient
-        square = self.beta_2 * kept[1] + (1 - self.beta_2) * gradient**2
-        size = np.sqrt(square / (1 - self.beta_2**steps)) + self.epsilon
-        direction = mean / (1 - self.beta_1**steps) / size
-        if self.decay:
-            direction = direction + self.decay * array
-        return array - length * direction, (mean, square)
-
-
-def _zero(array: Array) -> Array:
-    return np.zeros_like(array, dtype=np.result_type(array, np.float32))
-
-
-def _check_share(value: float, name: str, meaning: str) -> None:
-    if not 0 <= value < 1:
-        raise ValueError(f"{name}, {meaning}, must be at least 0 and less than 1, got {value!r}.")
-
-
-def _listed(parameters: Arrays) -> Sequence[Array]:
-    return parameters if isinstance(parameters, list | tuple) else [parameters]
-
-
-def _like(parameters: Arrays, made: list[Array]) -> Arrays:
-    """The arrays in the form of the parameters: one array, a list or a tuple."""
-    if isinstance(parameters, list | tuple):
-        return type(parameters)(made)
-    return made[0]
 
 
 # ---- step sizes ----------------------------------------------------------------------------------
@@ -278,24 +72,32 @@ class Constant(StepSize):
 
 @dataclass(frozen=True)
 class InverseTime(StepSize):
-    """η₀/(t₀ + t): long steps at first, short ones later, yet of infinite length in sum.
+    """η₀/(t₀ + t)ᵖ: long steps at first, short ones later, yet of infinite length in sum.
 
     Parameters
     ----------
     eta_0, t_0 : float, default=1.0
         η₀ > 0 and t₀ > 0.
+    power : float, default=1.0
+        p, more than 0 and at most 1; ½ suits objectives without a penalty.
     """
 
     eta_0: float = 1.0
     t_0: float = 1.0
+    power: float = 1.0
 
     def __post_init__(self):
         _check_positive(self.eta_0, "eta_0")
         _check_positive(self.t_0, "t_0")
+        if not 0 < self.power <= 1:
+            raise ValueError(
+                f"power must be more than 0 and at most 1, got {self.power!r}: with shorter steps "
+                "the parameters could not get far from where they start."
+            )
 
     def length(self, t: int) -> float:
-        """η₀/(t₀ + t)."""
-        return self.eta_0 / (self.t_0 + t)
+        """η₀/(t₀ + t)ᵖ."""
+        return self.eta_0 / (self.t_0 + t) ** self.power
 
 
 @dataclass(frozen=True)
@@ -357,3 +159,233 @@ def as_step_size(step: StepSize | float) -> StepSize:
 def _check_positive(value: float, name: str) -> None:
     if not (value > 0 and np.isfinite(value)):
         raise ValueError(f"{name} must be more than 0 and finite, got {value!r}.")
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What a rule remembers: the number of steps taken, and some arrays for each parameter."""
+
+    steps: int
+    arrays: tuple[tuple[Array, ...], ...]
+
+
+class Update(ABC):
+    """A rule that makes of parameters, their gradient and a step size the next parameters.
+
+    `begin` makes the memory before the first step; `look_ahead` says where the gradient is to be
+    taken, at the parameters themselves unless a rule says otherwise; `step` returns the new
+    parameters and the new memory, and changes no array that it was given.
+    """
+
+    name: ClassVar[str]
+    # The step size where none is given, and whether it may be found by a search down the gradient.
+    usual_step: ClassVar[StepSize]
+    is_searched: ClassVar[bool] = True
+
+    def begin(self, parameters: Arrays) -> Memory:
+        """The memory before the first step."""
+        return Memory(0, tuple(self._begin(array) for array in _listed(parameters)))
+
+    def look_ahead(self, parameters: Arrays, memory: Memory) -> Arrays:
+        """Where the next step needs the gradient."""
+        pairs = zip(_listed(parameters), memory.arrays)
+        ahead = [self._ahead(array, kept, memory.steps + 1) for array, kept in pairs]
+        return _like(parameters, ahead)
+
+    def step(
+        self, parameters: Arrays, gradient: Arrays, length: float, memory: Memory
+    ) -> tuple[Arrays, Memory]:
+        """The parameters after a step of size `length`, and the memory for the next one."""
+        steps = memory.steps + 1
+        each = zip(_listed(parameters), _listed(gradient), memory.arrays, strict=True)
+        made = [self._step(array, g, length, kept, steps) for array, g, kept in each]
+        memory = Memory(steps, tuple(kept for _, kept in made))
+        return _like(parameters, [array for array, _ in made]), memory
+
+    # ---- of one array: what a rule defines -------------------------------------------------------
+
+    def _begin(self, array: Array) -> tuple[Array, ...]:
+        return ()
+
+    def _ahead(self, array: Array, kept: tuple[Array, ...], steps: int) -> Array:
+        return array
+
+    @abstractmethod
+    def _step(
+        self, array: Array, gradient: Array, length: float, kept: tuple[Array, ...], steps: int
+    ) -> tuple[Array, tuple[Array, ...]]:
+        """The array after this step, the `steps`-th, and what is kept for the next."""
+
+
+@dataclass(frozen=True)
+class Plain(Update):
+    """w ← w − η∇: gradient descent."""
+
+    name: ClassVar[str] = "plain"
+    usual_step: ClassVar[StepSize] = Backtracking()
+
+    def _step(self, array, gradient, length, kept, steps):
+        return array - length * gradient, ()
+
+
+@dataclass(frozen=True)
+class Momentum(Update):
+    """Δ ← η∇ + μΔ, w ← w − Δ: the heavy ball (Polyak 1964).
+
+    Parameters
+    ----------
+    factor : float, default=0.9
+        μ, the part of the last change that is repeated, at least 0 and less than 1.
+    """
+
+    name: ClassVar[str] = "momentum"
+    usual_step: ClassVar[StepSize] = Backtracking(growth=1.0)
+
+    factor: float = 0.9
+
+    def __post_init__(self):
+        _check_share(self.factor, "factor", "the part of the last change that is repeated")
+
+    def _begin(self, array):
+        return (_zero(array),)
+
+    def _step(self, array, gradient, length, kept, steps):
+        change = length * gradient + self.factor * kept[0]
+        return array - change, (change,)
+
+
+@dataclass(frozen=True)
+class AveragedMomentum(Update):
+    """Δ ← λη∇ + (1−λ)Δ, w ← w − Δ: each change is a running mean of the plain ones.
+
+    The same as `Momentum(1 − λ)` with a step size λ times as long.
+
+    Parameters
+    ----------
+    share : float, default=0.1
+        λ, the weight of the newest gradient, more than 0 and at most 1.
+    """
+
+    name: ClassVar[str] = "momentum_averaged"
+    usual_step: ClassVar[StepSize] = Backtracking(growth=1.0)
+
+    share: float = 0.1
+
+    def __post_init__(self):
+        if not 0 < self.share <= 1:
+            raise ValueError(
+                "share, the weight of the newest gradient, must be more than 0 and at most 1, "
+                f"got {self.share!r}."
+            )
+
+    def _begin(self, array):
+        return (_zero(array),)
+
+    def _step(self, array, gradient, length, kept, steps):
+        change = self.share * length * gradient + (1 - self.share) * kept[0]
+        return array - change, (change,)
+
+
+@dataclass(frozen=True)
+class Nesterov(Update):
+    """Momentum whose gradient is taken ahead: Δ ← η∇(w − μΔ) + μΔ, w ← w − Δ.
+
+    Parameters
+    ----------
+    factor : float or None, default=None
+        μ, the part of the last change that is repeated, at least 0 and less than 1. None lets it
+        grow as (t−1)/(t+2) in step t, which suits convex objectives whose conditioning is not
+        known.
+    """
+
+    name: ClassVar[str] = "nesterov"
+    usual_step: ClassVar[StepSize] = Backtracking(growth=1.0)
+
+    factor: float | None = None
+
+    def __post_init__(self):
+        if self.factor is not None:
+            _check_share(self.factor, "factor", "the part of the last change that is repeated")
+
+    def _begin(self, array):
+        return (_zero(array),)
+
+    def _ahead(self, array, kept, steps):
+        return array - self._factor(steps) * kept[0]
+
+    def _step(self, array, gradient, length, kept, steps):
+        change = length * gradient + self._factor(steps) * kept[0]
+        return array - change, (change,)
+
+    def _factor(self, steps: int) -> float:
+        return (steps - 1) / (steps + 2) if self.factor is None else self.factor
+
+
+@dataclass(frozen=True)
+class Adam(Update):
+    """Steps of the same size for every number, whatever the scale of its gradient.
+
+    m ← β₁m + (1−β₁)∇,  v ← β₂v + (1−β₂)∇²,  w ← w − η(m̂/(√v̂ + ε) + δw), where m̂ = m/(1−β₁ᵗ) and
+    v̂ = v/(1−β₂ᵗ).
+
+    Parameters
+    ----------
+    beta_1, beta_2 : float, default=0.9 and 0.999
+        How slowly the means of the gradient and of its square forget, at least 0 and less than 1.
+    epsilon : float, default=1e-8
+        Keeps the quotient finite.
+    decay : float, default=0.0
+        δ ≥ 0, by which parameters shrink beside the gradient step (AdamW).
+    """
+
+    name: ClassVar[str] = "adam"
+    usual_step: ClassVar[StepSize] = InverseTime(10.0, 100.0)
+    is_searched: ClassVar[bool] = False
+
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-8
+    decay: float = 0.0
+
+    def __post_init__(self):
+        _check_share(self.beta_1, "beta_1", "the memory of the gradient")
+        _check_share(self.beta_2, "beta_2", "the memory of its square")
+        if not self.epsilon > 0:
+            raise ValueError(f"epsilon must be more than 0, got {self.epsilon!r}.")
+        if not self.decay >= 0:
+            raise ValueError(f"decay must be at least 0, got {self.decay!r}.")
+
+    def _begin(self, array):
+        return _zero(array), _zero(array)
+
+    def _step(self, array, gradient, length, kept, steps):
+        mean = self.beta_1 * kept[0] + (1 - self.beta_1) * gradient
+        square = self.beta_2 * kept[1] + (1 - self.beta_2) * gradient**2
+        size = np.sqrt(square / (1 - self.beta_2**steps)) + self.epsilon
+        direction = mean / (1 - self.beta_1**steps) / size
+        if self.decay:
+            direction = direction + self.decay * array
+        return array - length * direction, (mean, square)
+
+
+def _zero(array: Array) -> Array:
+    return np.zeros_like(array, dtype=np.result_type(array, np.float32))
+
+
+def _check_share(value: float, name: str, meaning: str) -> None:
+    if not 0 <= value < 1:
+        raise ValueError(f"{name}, {meaning}, must be at least 0 and less than 1, got {value!r}.")
+
+
+def _listed(parameters: Arrays) -> Sequence[Array]:
+    return parameters if isinstance(parameters, list | tuple) else [parameters]
+
+
+def _like(parameters: Arrays, made: list[Array]) -> Arrays:
+    """The arrays in the form of the parameters: one array, a list or a tuple."""
+    if isinstance(parameters, list | tuple):
+        return type(parameters)(made)
+    return made[0]

@@ -29,7 +29,7 @@ from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
 from ...certificates import NO_MINIMISER, Certificate, certify_all
 from ...problem import Parameters, Problem
-from ...solvers import Solution, Trace, choose, solve_many
+from ...solvers import Solution, Solver, Trace, choose, solve_many
 from ...unseen import CV, JUDGED, LOO, Fitted, NotAvailable, Remembering, take_over
 from .parameters import DATA
 from .path_choice import PathChoice
@@ -117,7 +117,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
-        "solver": [str],
+        "solver": [str, Solver],
         "warm_start": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
@@ -278,7 +278,9 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         columns: Array | None = None,
     ) -> list[Solution]:
         """Solve the problems; those that Ctrl-C or a time limit left out stay at their start."""
-        name: str = self._peer_solvers.get(self.solver) or self.solver
+        name: str | Solver = self.solver
+        if isinstance(name, str):
+            name = self._peer_solvers.get(name, name)
         starts = self._starts(problems, columns) if mapped.starts is None else [*mapped.starts]
         if mapped.status in ("interrupted", "time_limit"):
             return [_unsolved(p, start, mapped.status, name) for p, start in zip(problems, starts)]
@@ -341,8 +343,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             "intercept_": intercept.astype(dtype),
             "dual_": dual,
             "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
-            # A scikit-learn solver name is repeated, as its users expect.
-            "solver_": self.solver if self.solver in self._peer_solvers else solutions[0].solver,
+            "solver_": solutions[0].solver,
             "n_iter_": max(s.trace.steps for s in solutions),
             "n_features_in_": data.X.shape[1],
         }
@@ -385,13 +386,17 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         squares = squares[squares > 0]
         spread = np.sqrt(squares.max() / squares.min()) if len(squares) else 1.0
         scaling = f"scale the features (largest/smallest column norm {spread:.1g})"
+        told = next((s.cure for s in solutions if s.cure), "")
         cure = {
+            "diverged": f"The solver diverged: {told}",
             "max_iter": f"Increase the number of iterations, max_iter, or {scaling}",
             "time_limit": f"Increase the time_limit, or {scaling}",
             "callback": "A callback requested a stop",
         }.get(status, f"Increase the tolerance, tol, or {scaling}")
         steps = np.max(self.n_iter_)
-        what = NOT_CONVERGED.get(self.solver, self._not_converged)
+        what = self._not_converged
+        if isinstance(self.solver, str):
+            what = NOT_CONVERGED.get(self.solver, what)
         warnings.warn(
             f"{what.format(name=type(self).__name__, steps=steps)}: stopped at relative gap "
             f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g} after {steps} steps. "
@@ -465,7 +470,9 @@ def _is_interrupted(solutions: list[Solution]) -> bool:
     return any(solution.status == "interrupted" for solution in solutions)
 
 
-def _unsolved(problem: Problem, start: Parameters | None, status: str, name: str) -> Solution:
+def _unsolved(
+    problem: Problem, start: Parameters | None, status: str, solver: str | Solver
+) -> Solution:
     """The start of a problem that an interrupt or the time limit left untouched.
 
     Ctrl-C must return at once, so nothing here touches X, unless the start is not w = 0.
@@ -480,6 +487,7 @@ def _unsolved(problem: Problem, start: Parameters | None, status: str, name: str
         problem.primal(at.w, at.b, z),
         origin.dual,
     )
+    name = solver.name if isinstance(solver, Solver) else solver
     return replace(solution, solver=choose(problem) if name == "auto" else name)
 
 

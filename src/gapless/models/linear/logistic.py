@@ -83,7 +83,8 @@ class LogisticRegression(LinearClassifier):
         "path_": Unused(),
     }
     _peer_solvers: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("lbfgs", "liblinear", "sag", "saga"), "auto"),
+        **dict.fromkeys(("liblinear", "sag", "saga"), "auto"),
+        "lbfgs": "lbfgs",
         "newton-cg": "newton_cg",
         "newton-cholesky": "newton_cholesky",
     }

@@ -44,8 +44,9 @@ SOLVED = (
     + """
 max_iter : int
     Largest number of steps; None leaves it to the solver.
-solver : str
-    A solver of gapless by name, or "auto".
+solver : str or Solver
+    A solver of gapless by name, "auto", or a value with options, such as
+    `gapless.solvers.GradientDescent(step=0.1)`.
 warm_start : bool
     Whether to start from the coefficients of the last fit.
 time_limit : float
@@ -55,7 +56,7 @@ select : {"min", "1se"}
 trace_ : Trace or list of Trace
     Objective, gap and seconds of every step; one per problem that was solved.
 solver_ : str
-    The solver that ran, or the requested one of scikit-learn.
+    The solver that ran, whatever name was requested.
 n_iter_ : int
     Number of steps, the largest where several problems were solved.
 """
@@ -67,7 +68,7 @@ SEARCHED = (
     + """
 max_iter : int
     Largest number of steps at each strength; None leaves it to the solver.
-solver : str
+solver : str or Solver
     The solver of the last fit, which begins at the solution that the search has found.
 warm_start : bool
     Without effect, since the search finds a better start.
