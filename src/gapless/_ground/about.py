@@ -12,6 +12,7 @@ missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,24 @@ class Formula:
 
     text: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        known = [
+            f"{symbol} = {_short_number(value)}"
+            for symbol, value in self.numbers.items()
+            if value is not None
+        ]
+        return self.text + (f"   with {', '.join(known)}" if known else "")
+
+
+# Numbers with more digits than anyone reads, as in the description of a kernel.
+LONG = re.compile(r"\d+\.\d{5,}(?:e[-+]?\d+)?")
+
+
+def _short_number(value: Any) -> str:
+    if isinstance(value, float | int | np.number):
+        return f"{value:.4g}"
+    return LONG.sub(lambda found: f"{float(found[0]):.4g}", str(value))
 
 
 @dataclass(frozen=True)

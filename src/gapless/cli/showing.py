@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,12 +23,8 @@ from gapless.data import ColumnProfile, TableFeatures, counted
 from gapless.metrics import decimals, written
 from gapless.model_io import Description, describe, load
 
-from .._ground.about import Formula
 from .._ground.percent import percent
 from .checking import plain
-
-# Numbers with more digits than anyone reads, as in the description of a kernel.
-LONG = re.compile(r"\d+\.\d{5,}(?:e[-+]?\d+)?")
 
 
 def objective_of(model: Any) -> str | None:
@@ -47,22 +42,7 @@ def objective_of(model: Any) -> str | None:
         models.
     """
     formula = model._formula() if hasattr(model, "_formula") else None
-    return None if formula is None else _with_numbers(formula)
-
-
-def _with_numbers(formula: Formula) -> str:
-    known = [
-        f"{symbol} = {_short_number(value)}"
-        for symbol, value in formula.numbers.items()
-        if value is not None
-    ]
-    return formula.text + (f"   with {', '.join(known)}" if known else "")
-
-
-def _short_number(value: Any) -> str:
-    if isinstance(value, float | int | np.number):
-        return f"{value:.4g}"
-    return LONG.sub(lambda found: f"{float(found[0]):.4g}", str(value))
+    return None if formula is None else str(formula)
 
 
 # Lines shown of each list; --json has all.

@@ -68,6 +68,9 @@ class Loss:
     takes_offset: ClassVar[bool] = False
     # Whether y numbers the rows, each of which has its own loss.
     is_of_rows: ClassVar[bool] = False
+    # φ, where ℓ is φ times minus a log-likelihood, so that coefficients have standard errors; NaN
+    # if residuals estimate it, None if ℓ is not a likelihood.
+    dispersion: ClassVar[float | None] = None
     registry: ClassVar[dict[str, type[Loss]]] = {}
 
     def __init_subclass__(cls, **options):

@@ -15,6 +15,7 @@ class Gamma(Loss):
     """
 
     task = "regression"
+    dispersion = float("nan")
     targets = "positive"
     is_self_concordant = True
 

@@ -61,5 +61,10 @@ class Logistic(Loss):
         return np.minimum(both, 0) - np.log1p(np.exp(-np.abs(both)))
 
     @property
+    def dispersion(self):
+        """c: in bits the loss is that many times minus the log-likelihood."""
+        return self._c
+
+    @property
     def _c(self):
         return 1 / math.log(2) if self.base2 else 1.0

@@ -15,6 +15,7 @@ class Poisson(Loss):
     """
 
     task = "regression"
+    dispersion = 1.0
     targets = "nonnegative"
     is_self_concordant = True
 

@@ -20,6 +20,7 @@ class Softmax(Loss):
     """
 
     task = "multiclass"
+    dispersion = 1.0
     is_self_concordant = True
 
     def value(self, y, z):

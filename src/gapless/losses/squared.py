@@ -15,6 +15,7 @@ class Squared(Loss):
     """
 
     task = "regression"
+    dispersion = float("nan")
 
     def value(self, y, z):
         return 0.5 * (z - y) ** 2

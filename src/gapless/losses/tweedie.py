@@ -23,6 +23,7 @@ class Tweedie(Loss):
 
     power: float = 1.5
     task = "regression"
+    dispersion = float("nan")
 
     def __post_init__(self):
         if not 1 <= self.power < np.inf:

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
@@ -30,7 +31,17 @@ from ..._ground.validation import Training, read_rows
 from ...certificates import NO_MINIMISER, Certificate, certify_all
 from ...problem import Parameters, Problem
 from ...solvers import Solution, Solver, Trace, choose, solve_many
-from ...unseen import CV, JUDGED, LOO, Fitted, NotAvailable, Remembering, take_over
+from ...unseen import (
+    CV,
+    JUDGED,
+    LOO,
+    Fitted,
+    NotAvailable,
+    Remembering,
+    measure,
+    take_over,
+    uncorrected,
+)
 from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
@@ -44,6 +55,7 @@ from .problems import (
     widened,
     without_empty_columns,
 )
+from .summaries import Summary, summarise
 from .tuning import exact_starts, tune
 
 Array = np.ndarray
@@ -76,6 +88,11 @@ class Mapped:
     features: Any = None
     starts: list[Parameters] | None = None
     status: str = "optimal"
+
+
+def _has_columns(model: Any) -> bool:
+    """Whether the coefficients are those of the columns of X, and not of features of a kernel."""
+    return getattr(model, "kernel", None) is None
 
 
 class LinearModel(Remembering, CallbackSupport, BaseEstimator):
@@ -445,6 +462,57 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _shaped(self, z: Array) -> Array:
         return z[:, 0] if self.coef_.ndim == 1 else z
+
+    @available_if(_has_columns)
+    def summary(
+        self, X=None, y=None, sample_weight=None, *, level=0.95, bootstrap=None, random_state=0
+    ) -> Summary:
+        """The fitted model on one page: objective, coefficients with their errors, both gaps.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array-like, default=None
+            The data of the fit, for a model that no longer refers to them, such as one from a file.
+        level : float, default=0.95
+            Confidence level of the intervals.
+        bootstrap : int, default=None
+            The number of refits to rows drawn with replacement, such as 200, from which standard
+            errors and intervals are taken. None uses theory, which needs a likelihood and no
+            penalty.
+        random_state : int, default=0
+            Seeds the draws.
+
+        Returns
+        -------
+        summary : Summary
+            Plain data; prints as text, and as a table in notebooks.
+
+        Notes
+        -----
+        Standard errors are those of least squares, or of the information matrix of a likelihood
+        (logistic, softmax, Poisson, gamma, Tweedie), with weights as counts of rows. There is no
+        such theory with a penalty, with a tuned strength, or for losses that are not likelihoods;
+        the summary then says so.
+        """
+        if X is None:
+            fitted = self._remembered("summary(X, y, sample_weight)")
+            data, judged = vars(self)["_training"][0], self.generalization_
+        else:
+            data, problems = self._rebuilt(X, y, sample_weight)
+            fitted = self._fitted(data, problems)
+            known = vars(self).get("generalization_")
+            judged = known or uncorrected(measure(self, fitted), self._tuned())
+        with single_blas(), watch(self) as callback:
+            return summarise(
+                self,
+                fitted,
+                data.columns,
+                judged,
+                level=level,
+                bootstrap=bootstrap,
+                random_state=random_state,
+                callback=callback,
+            )
 
     # ---- predicting ------------------------------------------------------------------------------
 
