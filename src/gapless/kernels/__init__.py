@@ -13,6 +13,7 @@ from .callable import Callable
 from .chi2 import AdditiveChi2, Chi2
 from .cosine import Cosine
 from .gaussian import Gaussian
+from .gaussian_series import GaussianSeries
 from .laplacian import Laplacian
 from .linear import Linear
 from .matern import Matern
@@ -33,6 +34,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Gaussian",
+    "GaussianSeries",
     "Kernel",
     "Laplacian",
     "Linear",

@@ -171,6 +171,7 @@ VALUES = Classes(
         "kernels.Constant": "gapless.kernels",
         "kernels.Cosine": "gapless.kernels",
         "kernels.Gaussian": "gapless.kernels",
+        "kernels.GaussianSeries": "gapless.kernels",
         "kernels.Laplacian": "gapless.kernels",
         "kernels.Linear": "gapless.kernels",
         "kernels.Matern": "gapless.kernels",

@@ -93,8 +93,8 @@ def _check_fit(model: Any) -> None:
         raise NotAvailable("the fit stopped early")
     if model._tuned():
         raise NotAvailable(
-            f"{' and '.join(model._tuned())} was chosen by scores of the same rows, and the usual "
-            "theory does not account for that"
+            f"{' and '.join(model._tuned())} came from scores of the same rows, which the usual "
+            "theory does not account for"
         )
 
 
