@@ -40,7 +40,7 @@ MAY_KNOW = {
     "unseen": FIRST_GAP | {"solvers"},
     **dict.fromkeys(MODELS, SECOND_GAP),
     "metrics": GROUND | {"unseen"},
-    "evaluation": GROUND | {"losses", "unseen", "metrics"},
+    "evaluation": PROBLEM | {"solvers", "unseen", "metrics"},
     "data": GROUND | {"problem"},
     "choosing": JUDGING | MODELS | {"data"},
     "choosing.report": TABLES | {"plots"},

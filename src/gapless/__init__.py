@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from .evaluation import (
         bias_variance,
         compare,
+        crossover,
         double_descent,
+        landscape,
         learning_curve,
         validation_curve,
     )

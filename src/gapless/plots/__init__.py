@@ -12,7 +12,7 @@ gapless only its ground.
 from .columns import coefficients, importances, pair_dependence, partial_dependence
 from .curves import descent, learning, search, validation
 from .decision import decision
-from .fitting import convergence, margins, members, path, rounds
+from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .models import bias_variance, comparison, splits
 from .predictions import (
     confusion,
@@ -31,10 +31,12 @@ __all__ = [
     "comparison",
     "confusion",
     "convergence",
+    "crossover",
     "decision",
     "descent",
     "importances",
     "inline_svg",
+    "landscape",
     "learning",
     "margins",
     "members",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import matplotlib
 import numpy as np
@@ -12,6 +13,7 @@ from .style import (
     ACCENT,
     FAINT,
     GUIDE,
+    INK,
     RULE,
     SOFT,
     axes_for,
@@ -21,23 +23,41 @@ from .style import (
 )
 
 MOST_NAMED = 10  # lines that a legend can distinguish
+CONTOURS = 16  # of an objective
 MOST_CURVES = 5  # distributions that can be distinguished
 
 
+class Traced(Protocol):
+    """What is drawn of a solver's trace."""
+
+    primal: Sequence[float]
+    seconds: Sequence[float]
+    iterations: Sequence[float]
+
+    @property
+    def lower_bound(self) -> float:
+        """The largest value that the objective is known not to fall below."""
+
+
 def convergence(
-    excess: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    excess: Mapping[str, Traced | tuple[Sequence[float], Sequence[float]]],
     *,
+    against: str = "seconds",
     tol: float | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw how far solvers are above the best possible objective, against time.
+    """Draw how far solvers are above the best possible objective, against time or iterations.
 
     Parameters
     ----------
-    excess : mapping of str to (seconds, excess)
-        For each solver the seconds since its start and, at each step, what the objective may be
-        lowered by at most: a gap, or the objective minus a lower bound. nan if it is not known. The
-        smallest value so far is drawn, since that is the point a solver returns.
+    excess : mapping of str to Trace or (when, excess)
+        For each solver its trace, such as `trace_` of a model: traces of the same objective, all of
+        which are drawn above the best lower bound among them. Or the seconds, or iterations, since
+        its start and, at each, what the objective may be lowered by at most: a gap, or the
+        objective minus a lower bound. nan if it is not known. The smallest value so far is drawn,
+        since that is the point a solver returns.
+    against : {"seconds", "iterations"}, default="seconds"
+        What the horizontal axis shows.
     tol : float, default=None
         Where the solvers stop, in the same units; drawn as a dashed line. Below a hundredth of it
         the picture ends.
@@ -47,17 +67,21 @@ def convergence(
     Returns
     -------
     axes : matplotlib Axes
-        The axes with one line per solver, both scales logarithmic.
+        The axes with one line per solver, the vertical scale logarithmic, and that of time.
     """
+    if against not in ("seconds", "iterations"):
+        raise ValueError(f'against must be "seconds" or "iterations", got {against!r}.')
     axes = axes_for(axes, height=4.8)
+    unit = 1e3 if against == "seconds" else 1.0
     drawn: list[tuple[np.ndarray, np.ndarray]] = []
-    for name, (seconds, values) in excess.items():
-        at, best = _best_so_far(np.asarray(seconds, float), np.asarray(values, float))
-        axes.plot(1e3 * at, best, marker="o", markersize=3, linewidth=1.5, label=name)
-        drawn.append((1e3 * at, best))
+    for name, (when, values) in _above_the_bound(excess, against).items():
+        at, best = _best_so_far(np.asarray(when, float), np.asarray(values, float))
+        axes.plot(unit * at, best, marker="o", markersize=3, linewidth=1.5, label=name)
+        drawn.append((unit * at, best))
     if drawn:
-        milliseconds, above = (np.concatenate(of).tolist() for of in zip(*drawn))
-        with_logarithms(axes, "x", milliseconds)
+        positions, above = (np.concatenate(of).tolist() for of in zip(*drawn))
+        if against == "seconds":
+            with_logarithms(axes, "x", positions)
         with_logarithms(axes, "y", above)
     if tol is not None:
         axes.set_ylim(bottom=tol / 100)
@@ -71,15 +95,123 @@ def convergence(
             color=SOFT,
         )
     axes.legend(frameon=False)
-    return finished(axes, "milliseconds", "above the best possible")
+    label = "milliseconds" if against == "seconds" else "iterations"
+    return finished(axes, label, "above the best possible")
 
 
-def _best_so_far(seconds: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _above_the_bound(
+    excess: Mapping[str, Traced | tuple[Sequence[float], Sequence[float]]], against: str
+) -> dict[str, tuple[Sequence[float], Sequence[float]]]:
+    """For each solver, when it was how far above the best lower bound of all traces."""
+    traces = [given for given in excess.values() if not isinstance(given, tuple)]
+    bound = max((trace.lower_bound for trace in traces), default=-np.inf)
+    if not np.isfinite(bound):  # no duality: above the best that was found
+        bound = min((min(trace.primal, default=np.inf) for trace in traces), default=0.0)
+    return {
+        name: given
+        if isinstance(given, tuple)
+        else (getattr(given, against), [value - bound for value in given.primal])
+        for name, given in excess.items()
+    }
+
+
+def _best_so_far(when: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The steps at which a value is known, and the smallest one up to each."""
     known = np.isfinite(values)
     # 0 and below is rounding; a logarithmic axis shows it at the precision of floats.
     best = np.maximum(np.minimum.accumulate(values[known]), np.finfo(float).eps)
-    return seconds[known], best
+    return when[known], best
+
+
+def landscape(
+    x: np.ndarray,
+    y: np.ndarray,
+    values: np.ndarray,
+    paths: Mapping[str, np.ndarray],
+    *,
+    best: tuple[float, float] | None = None,
+    names: tuple[str, str] = ("w₁", "w₂"),
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw an objective of two coefficients by its contours, and the paths that solvers took.
+
+    Parameters
+    ----------
+    x, y : array of shape (m,)
+        Values of the two coefficients.
+    values : array of shape (m, m)
+        The objective at (x[j], y[i]). Contours are closer together near the lowest value.
+    paths : mapping of str to array of shape (t, 2)
+        The iterates of each solver; what lies outside the grid is cut off.
+    best : tuple of two floats, default=None
+        The minimiser, drawn as a cross.
+    names : tuple of two str
+        Names of the coefficients.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+    """
+    axes = axes_for(axes, 5.6, 4.6)
+    low, high = float(np.min(values)), float(np.max(values))
+    levels = low + (high - low) * np.linspace(0, 1, CONTOURS + 1)[1:] ** 3
+    if high > low:
+        axes.contour(x, y, values, levels=levels, colors=FAINT, linewidths=0.7)
+    for name, path in paths.items():
+        path = np.asarray(path, float)
+        axes.plot(path[:, 0], path[:, 1], marker="o", markersize=3, linewidth=1.2, label=name)
+    if best is not None:
+        axes.plot(*best, marker="x", color=INK, markersize=8, linestyle="none")
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    if paths:
+        axes.legend(frameon=False)
+    return finished(axes, *names, grid="both")
+
+
+def crossover(
+    features: Sequence[int],
+    seconds: Mapping[str, Sequence[float]],
+    *,
+    rows: int | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the time that solvers take by the number of features, both on logarithmic scales.
+
+    Parameters
+    ----------
+    features : sequence of m ints
+        Numbers of features.
+    seconds : mapping of str to sequence of m floats
+        For each solver its seconds; nan where it did not get there.
+    rows : int, default=None
+        The number of rows, drawn as a line: with more features a closed form works in the rows.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+    """
+    axes = axes_for(axes, height=4.2)
+    milliseconds = {name: 1e3 * np.asarray(times, float) for name, times in seconds.items()}
+    for name, times in milliseconds.items():
+        axes.plot(features, times, marker="o", markersize=3.5, linewidth=1.5, label=name)
+    with_logarithms(axes, "x", [float(d) for d in features])
+    with_logarithms(axes, "y", np.concatenate([*milliseconds.values(), [np.nan]]).tolist())
+    if rows is not None and min(features) <= rows <= max(features):
+        axes.axvline(rows, **GUIDE)
+        axes.annotate(
+            f"{rows:,} rows",
+            (rows, 0),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 4),
+            textcoords="offset points",
+            color=SOFT,
+        )
+    axes.legend(frameon=False)
+    return finished(axes, "features", "milliseconds")
 
 
 def path(

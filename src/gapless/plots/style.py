@@ -52,7 +52,7 @@ def finished(
     xlabel: str = "",
     ylabel: str = "",
     *,
-    grid: Literal["x", "y"] = "y",
+    grid: Literal["x", "y", "both"] = "y",
     title: str = "",
 ) -> Axes:
     """The axes with names, thin lines behind the data and few, short numbers."""
