@@ -112,3 +112,33 @@ def test_crossover_is_where_descent_stays_faster():
 def test_a_solver_that_misses_the_tolerance_has_no_time():
     found = gapless.crossover(30, [4], solvers=["online"], tol=1e-12, repeats=1)
     assert np.isnan(found.seconds["online"][0]) and found.seconds["cholesky"][0] > 0
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gapless.SVC(C=2.0),
+        gapless.SVC(C=2.0, multi_class="crammer_singer"),
+        gapless.SVC(C=2.0, approximation="nystroem", n_components=5),
+        gapless.SVR(),
+        gapless.NuSVC(nu=0.2),
+        gapless.OneClassSVM(nu=0.3),
+    ],
+    ids=repr,
+)
+def test_support_vector_machines_trace_their_objective_and_gap(model, rng):
+    rows, labels = rng.normal(size=(40, 3)), np.arange(40) % 3
+    model.fit(rows) if isinstance(model, gapless.OneClassSVM) else model.fit(rows, labels)
+    traces = model.trace_ if isinstance(model.trace_, list) else [model.trace_]
+    certificate = model.certificate_
+    reached = sum(min(trace.primal) for trace in traces)
+    bound = sum(trace.lower_bound for trace in traces)
+    size = certificate.gap + 1e-9 * abs(certificate.primal)
+    assert reached == pytest.approx(certificate.primal, abs=size)
+    assert bound == pytest.approx(certificate.dual, abs=size)
+    assert max(trace.steps for trace in traces) == np.max(model.n_iter_)
+    for trace in traces:
+        assert trace.iterations == sorted(trace.iterations)
+        assert len(trace.gap) == len(trace.seconds) == len(trace.primal)
+        assert np.all(np.diff(trace.gap) <= 1e-9 * (1 + abs(trace.primal[0])))
+        trace.plot()

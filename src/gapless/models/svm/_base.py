@@ -32,6 +32,7 @@ from ..._ground.validation import LARGEST, Training, is_same, read_rows
 from ...certificates import CURE, Certificate
 from ...kernels import KERNEL_INSTANCE, Kernel
 from ...problem import KernelMatrix
+from ...solvers import Trace
 from ...unseen import JUDGED, LOO, Remembering, take_over
 from ..linear import dense
 from .held_out import MachineFit
@@ -142,6 +143,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         "shape_fit_": Value(tuple, rows=lambda shape: shape[0]),
         "rows_fit_": Unused(),
         "n_iter_": Unused(),
+        "trace_": Unused(),
         **INPUT,
         "kkt_status_": Unused(),
         "kkt_violation_": Unused(),
@@ -333,6 +335,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
             "fit_status_": int(certificate.kind == "stopped"),
             "shape_fit_": data.X.shape,
             "n_iter_": steps if data.classes is not None else int(steps[0]),
+            "trace_": _traces(solved),
             "n_features_in_": data.X.shape[1] if data.X.ndim == 2 else 1,
             "certificate_": certificate,
             "kkt_status_": np.append(status, ABSENT)[rows.inverse],
@@ -576,6 +579,12 @@ def _out_of_time(machine: SupportVectorMachine) -> str:
         f"{type(machine).__name__} found no solution before it was stopped; raise time_limit or "
         "max_iter."
     )
+
+
+def _traces(solved: list[Solved]) -> Trace | list[Trace]:
+    """The trace of each problem; one for all classes of a joint problem."""
+    traces = list({id(one.trace): one.trace for one in solved}.values())
+    return traces[0] if len(traces) == 1 else traces
 
 
 def _conditions(machine: Machine, solved: list[Solved]) -> tuple[Array, Array]:

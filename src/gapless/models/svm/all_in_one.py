@@ -10,6 +10,7 @@ in a search along C every fold starts where it was (`JointCandidates`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,11 +26,11 @@ from ..._ground.threads import single_blas
 from ...losses import CrammerSinger, DualBox, Loss, WestonWatkins
 from ...penalties import L2
 from ...problem import Parameters, Problem, minimise_biases, pivoted_cholesky
-from ...solvers import solve
+from ...solvers import Trace, solve
 from ...unseen import FOLDS, NotAvailable, dealt
 from .class_descent import ClassProblem, finished_descent
 from .held_out import Fittings, MachineFit, finished
-from .machine import Machine, Solved
+from .machine import Machine, Solved, traced
 from .multiclass import Part
 from .objectives import Judgement, Objective, Point, outside, status_of
 from .on_features import ROUNDS, FeatureMatrix
@@ -143,12 +144,13 @@ class JointMachine(Machine):
     ) -> list[Solved]:
         """Solve the problem to the tolerance, or as far as the limits allow."""
         points = [Point(np.zeros(self.matrix.n), 0.0) for _ in self.parts]
-        solved = self._solved(points, 0, "time_limit")
+        trace, began = Trace(), time.monotonic()
+        solved = traced(self._solved(points, 0, "time_limit"), trace, began)
         with suppress(TimeLimit):
             if self.is_whole:
-                solved = self._descend_to(tol, max_iter, callback)
+                solved = traced(self._descend_to(tol, max_iter, callback), trace, began)
             if not self.is_whole or _goes_on(solved, tol):
-                solved = self._sharpened(solved, tol, max_iter, callback)
+                solved = traced(self._sharpened(solved, tol, max_iter, callback), trace, began)
         return solved
 
     @property

@@ -6,8 +6,9 @@ a gap: if that is still above its tolerance, the solver continues with a smaller
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ...certificates import CURE, Certificate, Conditions, Violation, judged
 from ...kernels import mercer_check
 from ...problem import KernelMatrix
-from ...solvers import BoxProblem, BoxSolution, solve_box
+from ...solvers import BoxProblem, BoxSolution, Trace, solve_box
 from .factored import solve_factored
 from .free_set import FEW_VARIABLES, in_turns, polished
 from .multiclass import Part
@@ -42,12 +43,13 @@ ROOM = 1.0 + 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """One problem's solution, its value, and why the solver stopped."""
+    """One problem's solution, its value, why the solver stopped, and how it got there."""
 
     point: Point
     judgement: Judgement
     steps: int
     status: str
+    trace: Trace = field(default_factory=Trace)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,7 @@ class Machine:
         """Solve all problems to the tolerance, or as far as the limits allow."""
         boxes = [self._box(part) for part in self.parts]
         solved: dict[int, Solved] = {}
+        traces, began = [self._begun(part) for part in self.parts], time.monotonic()
         todo, sharper, left = list(range(len(boxes))), tol * min(1.0, self.unit), max_iter
         for _ in range(ROUNDS):
             solutions = self._descend([boxes[k] for k in todo], sharper, left, callback)
@@ -118,6 +121,7 @@ class Machine:
                 solved[k] = self._look(self.parts[k], boxes[k], solution, before)
                 if len(boxes) <= MOST_PROBLEMS:
                     solved[k] = self._polished(self.parts[k], boxes[k], solution, solved[k])
+                [solved[k]] = traced([solved[k]], traces[k], began)
                 excess = _excess(solved[k].judgement, tol)
                 if excess > 1 and solution.status == "optimal":
                     excesses[k] = excess
@@ -128,6 +132,15 @@ class Machine:
                 left = max(max_iter - max(solved[k].steps for k in excesses), 0)
             todo, sharper = list(excesses), sharper * _factor(max(excesses.values()))
         return [solved[k] for k in range(len(boxes))]
+
+    def _begun(self, part: Part) -> Trace:
+        """The trace of a problem, with its value at θ = 0 if that is a start."""
+        trace, n = Trace(), len(part.rows)
+        if self.objective.linear_loss is not None:
+            point = Point(np.zeros(n), 0.0)
+            worth = self.judge_one(part, point, np.zeros(n))
+            traced([Solved(point, worth, 0, "optimal")], trace, time.monotonic())
+        return trace
 
     def _polished(
         self, part: Part, box: BoxProblem, solution: BoxSolution, rough: Solved
@@ -152,10 +165,11 @@ class Machine:
 
     def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
         """The value of solutions, from the scores of each problem on its rows."""
-        return [
-            self.objective.judge(part.y, self.weights[part.rows], point, z, self.norm)
-            for part, point, z in zip(self.parts, points, scores)
-        ]
+        return [self.judge_one(*one) for one in zip(self.parts, points, scores)]
+
+    def judge_one(self, part: Part, point: Point, scores: Array) -> Judgement:
+        """The value of a solution of one problem, from its scores on the rows."""
+        return self.objective.judge(part.y, self.weights[part.rows], point, scores, self.norm)
 
     def _descend(
         self, boxes: list[BoxProblem], tol: float, max_iter: int | None, callback: Callable | None
@@ -205,6 +219,17 @@ class Machine:
         z = (solution.gradient - box.linear)[: len(part.rows)] + point.b
         judgement = self.objective.judge(part.y, s, point, z, self.norm)
         return Solved(point, judgement, before + solution.steps, solution.status)
+
+
+def traced(solved: list[Solved], trace: Trace, began: float) -> list[Solved]:
+    """The solutions of one problem, or of all classes of one, with their value in its trace."""
+    primal = float(sum(one.judgement.primal for one in solved))
+    dual = float(sum(one.judgement.dual for one in solved))
+    steps = max(one.steps for one in solved)
+    gap = min([*trace.primal, primal]) - max(trace.lower_bound, dual)
+    trace.record(primal, gap, time.monotonic() - began, steps)
+    trace.steps = steps
+    return [replace(one, trace=trace) for one in solved]
 
 
 def _rescaled(box: BoxProblem, unit: float) -> BoxProblem:

@@ -10,6 +10,7 @@ coefficients w = Φᵀθ that score new rows.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -37,13 +38,13 @@ from ...problem import (
     Problem,
     one_landmark,
 )
-from ...solvers import solve
+from ...solvers import Trace, solve
 from ...unseen import Dial
 from ..kernel_machines import RidgeOnFeatures
 from ..risk import AUTO, KERNEL_CONSTRAINTS, chosen_kind, concerning, features_of, of_kernel
 from ._base import SupportVectorMachine
 from .held_out import MachineFit, finished, one_class
-from .machine import Machine, Solved
+from .machine import Machine, Solved, traced
 from .multiclass import Part
 from .objectives import Judgement, Point
 from .training_rows import TrainingRows
@@ -168,7 +169,8 @@ class FeatureMachine(Machine):
     ) -> Solved:
         """Solve one problem, unless the work has ended; return its value with w = Φᵀθ."""
         point, steps, sharper = Point(np.zeros(len(part.y)), 0.0), 0, tol
-        worth = self._look_at(part, point)
+        worth, trace, began = self._look_at(part, point), Trace(), time.monotonic()
+        traced([Solved(point, worth, steps, ending)], trace, began)
         problem, start = self.problem(part, self.weights), None
         for _ in range(ROUNDS):
             if ending != "optimal":
@@ -183,10 +185,11 @@ class FeatureMachine(Machine):
             start, steps, ending = found.parameters, steps + found.trace.steps, found.status
             point = self.point_of(problem, start)
             worth = self._look_at(part, point)
+            traced([Solved(point, worth, steps, ending)], trace, began)
             if worth.primal - worth.dual <= tol * worth.scale:
                 break
             sharper *= SHARPER
-        return Solved(point, worth, steps, ending)
+        return Solved(point, worth, steps, ending, trace)
 
     def point_of(self, problem: Problem, parameters: Parameters) -> Point:
         """The solution as machines store it: θ is C times that of the problem."""

@@ -53,6 +53,8 @@ coef_ : ndarray of shape (1, n_features)
     Coefficients w, for a linear kernel.
 n_iter_ : int
     Number of steps.
+trace_ : Trace
+    Objective and gap at θ = 0 and after each round of steps, with the seconds.
 """
 # Up to this many kernel values of new rows are computed once for all classes.
 FEW_VALUES = 1 << 16

@@ -69,6 +69,8 @@ margin_ : float or ndarray of shape (n_problems,)
     Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
 n_iter_ : ndarray of shape (n_problems,)
     Number of steps for each problem.
+trace_ : Trace or list of Trace
+    Objective and gap at θ = 0 and after each round of steps, with the seconds; one per problem.
 """
 ROWS = """
 X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
