@@ -42,6 +42,7 @@ from ...unseen import (
     take_over,
     uncorrected,
 )
+from . import summaries
 from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
@@ -55,7 +56,6 @@ from .problems import (
     widened,
     without_empty_columns,
 )
-from .summaries import Summary, summarise
 from .tuning import exact_starts, tune
 
 Array = np.ndarray
@@ -466,7 +466,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     @available_if(_has_columns)
     def summary(
         self, X=None, y=None, sample_weight=None, *, level=0.95, bootstrap=None, random_state=0
-    ) -> Summary:
+    ) -> summaries.Summary:
         """The fitted model on one page: objective, coefficients with their errors, both gaps.
 
         Parameters
@@ -503,7 +503,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             known = vars(self).get("generalization_")
             judged = known or uncorrected(measure(self, fitted), self._tuned())
         with single_blas(), watch(self) as callback:
-            return summarise(
+            return summaries.summarise(
                 self,
                 fitted,
                 data.columns,

@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import sklearn.naive_bayes
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
 from ..._ground.tables import readable
-from ..bayes import BernoulliNB
 
 Array = np.ndarray
 
@@ -70,11 +68,9 @@ def _cure(value: Any) -> str:
     return "give strings, e.g. by str(value), or use a model for numbers"
 
 
-def rules_of(model: Any) -> WordRules:
+def rules_of(model: Any, learns_counts: bool) -> WordRules:
     """Which words count, and how they are weighed, from the parameters of a classifier."""
-    is_tfidf = model.weighting == "tfidf" or (
-        model.weighting == "auto" and not _learns_counts(model.classifier)
-    )
+    is_tfidf = model.weighting == "tfidf" or (model.weighting == "auto" and not learns_counts)
     if model.sublinear_tf and not is_tfidf:
         raise ValueError(
             'sublinear_tf=True needs tf-idf, but words are only counted; set weighting="tfidf", '
@@ -88,16 +84,6 @@ def rules_of(model: Any) -> WordRules:
         model.binary,
         model.sublinear_tf,
     )
-
-
-def _learns_counts(classifier: Any) -> bool:
-    """Whether a classifier is a model of counts, such as naive Bayes, ours or scikit-learn's."""
-    if isinstance(classifier, str):
-        return classifier == "bayes"
-    if isinstance(classifier, BernoulliNB | sklearn.naive_bayes.BernoulliNB):
-        return True
-    tags = classifier.__sklearn_tags__() if hasattr(classifier, "__sklearn_tags__") else None
-    return tags is not None and tags.input_tags.positive_only
 
 
 def tokenizer_of(model: Any) -> CountVectorizer:

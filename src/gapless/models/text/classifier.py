@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn.naive_bayes
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
@@ -44,9 +45,9 @@ from ...unseen import (
     sets_of,
     take_over,
 )
-from ..bayes import MultinomialNB
+from ..bayes import BernoulliNB, MultinomialNB
 from ..linear import LinearSVC, LogisticRegression
-from .bag_of_words import BagOfWords, read_texts, rules_of, tokenizer_of
+from .bag_of_words import BagOfWords, WordRules, read_texts, rules_of, tokenizer_of
 from .held_out import Answered, TextData, TextFit, fit
 
 Array = np.ndarray
@@ -272,7 +273,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         check_given(self, y)
         labels, weights = read_labels(y, texts), read_weights(sample_weight, texts)
         counts, words = count_words(texts, tokenizer_of(self))
-        bag = BagOfWords.learned(counts, weights, rules_of(self))
+        bag = BagOfWords.learned(counts, weights, self._rules())
         learned: dict[str, Any] = {
             "vocabulary_": {words[column]: k for k, column in enumerate(bag.columns)}
         }
@@ -281,6 +282,10 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         if len(bag.columns) < len(words):
             counts = counts[:, bag.columns]
         return TextData(counts, labels, weights), learned
+
+    def _rules(self) -> WordRules:
+        """Which words count, and how they are weighed."""
+        return rules_of(self, _learns_counts(self.classifier))
 
     def _new_classifier(self) -> Any:
         if isinstance(self.classifier, str):
@@ -292,7 +297,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _bag(self, learned: Mapping[str, Any]) -> BagOfWords:
         """The words of a fit."""
         return BagOfWords(
-            rules_of(self), np.arange(len(learned["vocabulary_"])), learned.get("idf_")
+            self._rules(), np.arange(len(learned["vocabulary_"])), learned.get("idf_")
         )
 
     @property
@@ -458,6 +463,16 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     def _formula(self) -> None:
         """None: the classifier inside minimises something, on the words."""
+
+
+def _learns_counts(classifier: Any) -> bool:
+    """Whether a classifier is a model of counts, such as naive Bayes, ours or scikit-learn's."""
+    if isinstance(classifier, str):
+        return classifier == "bayes"
+    if isinstance(classifier, BernoulliNB | sklearn.naive_bayes.BernoulliNB):
+        return True
+    tags = classifier.__sklearn_tags__() if hasattr(classifier, "__sklearn_tags__") else None
+    return tags is not None and tags.input_tags.positive_only
 
 
 def _no_bound(classifier: Any) -> Certificate:
