@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from .interpolation import DoubleDescent, double_descent
     from .landscape import Landscape, landscape
     from .learning import LearningCurve, learning_curve
+    from .memorising import Memorised, memorise
     from .permutation import ROWS_AT_ONCE, PermutationImportance, permutation_importance
     from .resampling import bootstrap, hold_out, k_fold, leave_one_out
     from .rows import Rows, Split
+    from .timing import Timing, Timings, timed
     from .validation import ValidationCurve, validation_curve
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)
