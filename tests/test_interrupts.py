@@ -9,7 +9,8 @@ import sys
 
 import numpy as np
 
-SIGNALS = 200
+# Seven in each of the fits below.
+SIGNALS = 105
 
 SCRIPT = """
 import json, os, random, signal, sys, threading, time, warnings

@@ -147,6 +147,7 @@ def test_other_data_are_found(cls, form):
 
 
 @pytest.mark.parametrize("cls, form", BY_FORMULA)
+@pytest.mark.usefixtures("no_verdict")
 def test_leave_one_out_is_what_refits_say(cls, form):
     """A row of an x is left out with all rows of that x, whatever their classes."""
     X, y = make_data()
@@ -211,6 +212,7 @@ def test_a_class_of_one_row_is_not_known_without_it():
 
 
 @every_form
+@pytest.mark.usefixtures("no_verdict")
 def test_weight_two_is_the_row_repeated(cls, form):
     X, y = make_data()
     weights = np.random.default_rng(0).integers(0, 4, size=len(X))
@@ -244,6 +246,7 @@ def test_row_order_does_not_matter(cls, form):
 
 
 @pytest.mark.parametrize("cls", OF_PARTS)
+@pytest.mark.usefixtures("no_verdict")
 def test_parts_are_the_whole(cls):
     X, y = make_data()
     weights = np.random.default_rng(0).random(len(X))
@@ -260,6 +263,7 @@ def test_parts_are_the_whole(cls):
 
 @every_class
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_array])
+@pytest.mark.usefixtures("no_verdict")
 def test_sparse_is_dense(cls, container):
     X, y = make_data()
     if not cls().__sklearn_tags__().input_tags.sparse:

@@ -432,6 +432,7 @@ def test_parameters_are_checked_by_name(cls):
 
 
 @every_class
+@pytest.mark.usefixtures("no_verdict")
 def test_the_unseen_score_is_near_that_of_new_data(cls):
     X, y = make_data(cls, n=150)
     model = cls().fit(X, y)
@@ -442,6 +443,7 @@ def test_the_unseen_score_is_near_that_of_new_data(cls):
     assert abs(result.unseen - new) < 4 * result.standard_error
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_rows_of_one_x_are_unseen_together():
     # Without the one class of an x alone a model would say the other: an accuracy below 1/2.
     rng = np.random.default_rng(0)
@@ -452,6 +454,7 @@ def test_rows_of_one_x_are_unseen_together():
 
 @pytest.mark.parametrize("cls", HIST)
 @pytest.mark.parametrize("is_apart", [False, True])
+@pytest.mark.usefixtures("no_verdict")
 def test_both_gaps_are_of_the_rows_that_trees_were_grown_on(cls, is_apart):
     X, y = make_data(cls)
     new = dict(zip(("X_val", "y_val"), make_data(cls, seed=1))) if is_apart else {}

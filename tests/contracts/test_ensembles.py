@@ -227,6 +227,7 @@ def test_tables_give_names_and_the_same_model(cls, library):
 
 @every_forest
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@pytest.mark.usefixtures("no_verdict")
 def test_categories_and_missing_values_are_taken_as_they_are(cls, library):
     X, y = make_data(cls, n=200)
     city = np.array(["Rome", "Oslo", "Lima", "Cairo"], dtype=object)[
@@ -360,6 +361,7 @@ def test_parameters_are_checked_by_name(cls):
 
 
 @every_form
+@pytest.mark.usefixtures("no_verdict")
 def test_the_unseen_score_is_near_that_of_new_data(cls, form):
     X, y = make_data(cls, n=150)
     model = make(cls, form, n_estimators=20).fit(X, y)
@@ -392,6 +394,7 @@ def test_rows_that_repeat_with_both_classes_are_not_held_against_a_model(cls, fo
     assert 0.7 < getattr(model, "oob_score_", 0.75) < 0.85
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_rows_that_repeat_are_no_fewer_for_having_little_weight():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 50, size=(200, 1)).astype(float), rng.integers(0, 2, size=200)
@@ -459,6 +462,7 @@ def test_pure_noise_is_not_oversold(cls):
 
 
 @every_kind
+@pytest.mark.usefixtures("no_verdict")
 def test_groups_are_left_out_as_a_whole(cls):
     X, y = make_data(cls)
     model = make(cls, {}).fit(X, y)

@@ -90,6 +90,7 @@ def test_weight_is_repetition_and_zero_is_absence(cls, form):
 
 
 @every_form
+@pytest.mark.usefixtures("no_verdict")
 def test_estimate_obeys_the_law_of_weights_too(cls, form):
     X, y = make_data(cls)
     weights = np.random.default_rng(3).integers(0, 3, size=len(y))
@@ -124,6 +125,7 @@ def test_parts_of_a_weight_count(cls):
 
 
 @every_form
+@pytest.mark.usefixtures("no_verdict")
 def test_order_of_rows_does_not_matter(cls, form):
     X, y = make_data(cls)
     order = np.random.default_rng(4).permutation(len(y))
@@ -264,6 +266,7 @@ def test_threads_do_not_change_a_bit(cls, form):
 
 
 @every_class
+@pytest.mark.usefixtures("no_verdict")
 def test_sparse_is_dense(cls):
     X, y = make_data(cls)
     X, probes = np.where(np.abs(X) > 0.2, X, 0.0), np.where(np.abs(PROBES) > 0.2, PROBES, 0.0)
@@ -361,6 +364,7 @@ def test_several_outputs_of_several_classes_are_scored_together():
         ({"metric_params": {"w": np.arange(4.0)}}, {"metric_params": None}),
     ],
 )
+@pytest.mark.usefixtures("no_verdict")
 def test_parameters_of_the_search_are_those_of_the_fit(cls, fitted, later, tmp_path):
     X, y = make_data(cls)
     model = cls(**fitted).fit(X, y)

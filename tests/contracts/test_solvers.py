@@ -162,10 +162,15 @@ PROBLEMS_OF = Counter(case.solver for case in CASES)
 MANY = 8
 
 
+def number_of(case):
+    """A number that differs between neighbouring losses, penalties and numbers of outputs."""
+    several = case.outputs is not None
+    return sorted(LOSSES).index(case.loss) + [*PENALTIES].index(case.penalty) + several
+
+
 def has_bias(case):
     """Whether a case is one of those with a bias."""
-    several = case.outputs is not None
-    return (sorted(LOSSES).index(case.loss) + [*PENALTIES].index(case.penalty) + several) % 2 == 0
+    return number_of(case) % 2 == 0
 
 
 def test_every_solver_loss_and_penalty_occurs_with_a_bias_and_without():
@@ -272,13 +277,33 @@ def small_problem(case, n, d, rng):
     return replace(problem, penalty=penalty, design=design, y=problem.y[:n], weights=np.ones(n))
 
 
+# A solver of many problems meets one of these numbers of rows and features in each.
+SMALL = [(7, 0), (1, 3), (8, 11)]
+
+
+def test_every_solver_loss_and_penalty_occurs_with_few_rows_and_with_few_features():
+    many = [case for case in CASES if PROBLEMS_OF[case.solver] > MANY]
+    for field in ("solver", "loss", "penalty", "outputs"):
+        for k in range(len(SMALL)):
+            found = {getattr(case, field) for case in many if number_of(case) % len(SMALL) == k}
+            assert found == {getattr(case, field) for case in many}
+
+
 @each_problem
-def test_few_rows_or_features(cases, rng):
+def test_few_rows_or_features(cases, rng, pytestconfig):
     # Without a penalty few rows are separable, or fitted exactly: there may be no minimiser.
     is_bounded = cases[0].penalty != "none"
-    for shape in [(7, 0), (1, 3), (8, 11)]:
+    every = pytestconfig.getoption("--every")
+    for k, shape in enumerate(SMALL):
+        chosen = [
+            case
+            for case in cases
+            if every or PROBLEMS_OF[case.solver] <= MANY or number_of(case) % len(SMALL) == k
+        ]
+        if not chosen:
+            continue
         problem = small_problem(cases[0], *shape, rng)
-        for case in cases:
+        for case in chosen:
             steps = None if is_bounded else 100
             solution = run(registry[case.solver], problem, tol=TOL, max_iter=steps)
             w, b = solution.parameters.w, solution.parameters.b

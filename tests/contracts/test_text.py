@@ -278,6 +278,7 @@ def words_of_a_fit():
         {"binary": True, "sublinear_tf": True, "min_df": 2},
     ],
 )
+@pytest.mark.usefixtures("no_verdict")
 def test_parameters_of_words_are_those_of_the_fit(later, words_of_a_fit, tmp_path):
     texts, y, before, generalization, certificate = words_of_a_fit
     changed = TextClassifier("logistic").fit(texts, y).set_params(**later)
@@ -527,6 +528,7 @@ def test_bayes_leaves_texts_out_exactly(rng):
         assert model.generalization_.method.startswith("loo")
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_groups_time_and_other_scores():
     texts, y = make_texts(80)
     model = TextClassifier().fit(texts, y)

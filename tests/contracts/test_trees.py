@@ -152,6 +152,7 @@ def test_other_data_are_found(cls, form):
 
 
 @every_form
+@pytest.mark.usefixtures("no_verdict")
 def test_weight_two_is_the_row_repeated(cls, form):
     X, y = make_data(cls)
     weights = np.random.default_rng(0).integers(0, 4, size=len(X))
@@ -371,6 +372,7 @@ def test_predictions_are_constant_in_a_leaf(cls):
 
 
 @every_class
+@pytest.mark.usefixtures("no_verdict")
 def test_unseen_scores_are_worse_than_those_of_an_overgrown_tree(cls):
     X, y = make_data(cls)
     found = cls().fit(X, y).generalization_
@@ -379,6 +381,7 @@ def test_unseen_scores_are_worse_than_those_of_an_overgrown_tree(cls):
     assert "fold" in found.method
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_shuffled_classes_are_told_at_chance_by_a_chosen_price():
     """The choice of ccp_alpha is made again without the rows that judge it."""
     X, _ = make_data(trees.DecisionTreeClassifier, n=120)
@@ -411,6 +414,7 @@ def test_refits_are_what_fits_without_the_rows_say(cls):
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
+@pytest.mark.usefixtures("no_verdict")
 def test_rows_of_one_x_are_unseen_together(cls):
     # Without the one class of an x alone a tree would say the other: an accuracy far below 0.8.
     X, y = make_table()

@@ -51,6 +51,7 @@ def by_name():
 
 
 @pytest.mark.parametrize("learner", [None, by_name()], ids=["tree", "pipeline"])
+@pytest.mark.usefixtures("no_verdict")
 def test_a_table_gives_the_same_from_pandas_and_polars(learner):
     table, y = make_table()
     labels = np.where(y > np.median(y), "high", "low")
