@@ -38,6 +38,8 @@ def make_data(cls, n=30, d=4, seed=0):
         X = np.round(np.exp(X))
     if is_classifier(cls()):
         return X, (score[:, 0] > 0).astype(int)
+    if cls().__sklearn_tags__().target_tags.positive_only:
+        return X, np.exp(0.3 * score[:, 0])
     return X, score if cls.__name__.startswith("MultiTask") else score[:, 0]
 
 

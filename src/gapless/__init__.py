@@ -89,6 +89,8 @@ if TYPE_CHECKING:
     from .models.linear import (
         ElasticNet,
         ElasticNetCV,
+        GammaRegressor,
+        HuberRegressor,
         Lasso,
         LassoCV,
         LinearRegression,
@@ -98,10 +100,13 @@ if TYPE_CHECKING:
         LogisticRegressionCV,
         MultiTaskLasso,
         MultiTaskLassoCV,
+        PoissonRegressor,
+        QuantileRegressor,
         Ridge,
         RidgeClassifier,
         RidgeClassifierCV,
         RidgeCV,
+        TweedieRegressor,
         enet_path,
         lasso_path,
     )

@@ -51,6 +51,11 @@ FORMS = {
         {"approximation": "nystroem", "class_weight": "balanced", "fit_intercept": False},
         {"approximation": "random_features", "n_components": 10},
     ],
+    "QuantileRegressor": [{"alpha": 0.1}, {"quantile": 0.8, "alpha": 0.05}],
+    "PoissonRegressor": [{}, {"alpha": 0.01, "fit_intercept": False}],
+    "GammaRegressor": [{"alpha": 0.1}],
+    "TweedieRegressor": [{}, {"power": 1.5, "alpha": 0.1}],
+    "HuberRegressor": [{}, {"epsilon": 1.1, "alpha": 1.0, "fit_intercept": False}],
     "LinearSVC": [{}, {"loss": "hinge"}, {"penalty": "l1", "C": 0.5}, {"fit_intercept": False}],
     "LinearSVR": [{"epsilon": 0.1}, {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}],
     # Of strengths so far apart that the choice does not depend on how the folds fall.
@@ -110,7 +115,14 @@ def make_data(cls, seed, n=60, d=5, classes=3):
     if is_classifier(cls()):
         y = np.argmax(score[:, :classes] * [1.0, 1.2, 0.8][:classes], axis=1)
         return X, np.array(["apple", "pear", "quince"])[y]
-    return X, score[:, :2] if cls.__name__.startswith("MultiTask") else score[:, 0]
+    if cls.__name__.startswith("MultiTask"):
+        return X, score[:, :2]
+    is_positive = cls in (
+        gapless.PoissonRegressor,
+        gapless.GammaRegressor,
+        gapless.TweedieRegressor,
+    )
+    return X, np.exp(0.3 * score[:, 0]) if is_positive else score[:, 0]
 
 
 def build(cls, form, **more):

@@ -482,7 +482,7 @@ def test_scaled_logistic_is_one_at_zero_and_bounds_the_zero_one_loss():
     assert np.all(loss.value(np.ones(101), z) >= (z <= 0))
 
 
-@pytest.mark.parametrize("power", [1.0, 1.25, 1.5, 1.99, 2.0, 2.5, 3.0])
+@pytest.mark.parametrize("power", [-1.0, 0.0, 1.0, 1.25, 1.5, 1.99, 2.0, 2.5, 3.0])
 def test_tweedie_is_half_the_deviance_of_scikit_learn(power, rng):
     y, mean = np.exp(rng.normal(size=(2, 50)))
     y[:5] = 0.0 if power < 2 else y[:5]
@@ -500,17 +500,20 @@ def test_tweedie_meets_poisson_and_gamma(power, same, rng):
     np.testing.assert_allclose(near.value(y, z), same.value(y, z), rtol=1e-3, atol=1e-4)
 
 
-def test_beyond_power_two_tweedie_is_not_convex_and_its_conjugate_is_that_of_its_hull(rng):
-    loss = Tweedie(3.0)
-    y, z = sample(loss, rng)
+@pytest.mark.parametrize("power", [-1.0, 0.0, 3.0])
+def test_outside_powers_one_to_two_tweedie_has_the_conjugate_of_its_convex_hull(power, rng):
+    loss = Tweedie(power)
+    y, z = sample(Gamma(), rng)
     assert not loss.is_convex
     assert gradient_check(loss, at=z, y=y).is_right
-    # The supremum is on the convex side of the target, where slopes are negative.
-    u = loss.gradient(y, np.log(y) - np.abs(z))
+    # The supremum is on the convex side of the target, where slopes have one sign.
+    side = -1 if power > 2 else 1
+    u = loss.gradient(y, np.log(y) + side * np.abs(z))
+    assert np.all(side * u >= 0)
     grid = np.log(y)[:, None] + np.linspace(-30, 30, 60001)
     best = np.max(u[:, None] * grid - loss.value(y[:, None], grid), axis=1)
     np.testing.assert_allclose(loss.conjugate(y, u), best, rtol=1e-4, atol=1e-5)
-    assert np.all(np.isinf(loss.conjugate(y, np.full(N, 1e-3))))
+    assert np.all(np.isinf(loss.conjugate(y, np.full(N, -side * 1e-3))))
 
 
 def test_the_zero_one_loss_says_what_to_use():
@@ -590,7 +593,7 @@ def test_a_users_loss_leaves_the_names_alone():
         (lambda: Huber(delta=0), "delta must be a finite number > 0, got 0"),
         (lambda: Huber(delta=np.nan), "delta must be a finite number > 0, got nan"),
         (lambda: EpsilonInsensitive(epsilon=-0.1), "epsilon must be a finite number ≥ 0, got -0.1"),
-        (lambda: Tweedie(0.5), "power must be at least 1, got 0.5; use the squared loss"),
+        (lambda: Tweedie(0.5), "power must be at least 1 or at most 0, got 0.5"),
         (lambda: SquaredEpsilonInsensitive("1"), "epsilon must be a finite number ≥ 0, got '1'"),
     ],
 )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         certify_all,
         certify_model,
         judged,
+        known_offset,
     )
     from .optimality import Conditions, Violation
 

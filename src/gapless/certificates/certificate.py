@@ -191,7 +191,13 @@ def certify_all(
 
 
 def certify_model(
-    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, exact_kernel: bool = False
+    model: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    offset: Any = None,
+    exact_kernel: bool = False,
 ) -> Certificate:
     """Recompute the certificate of a fitted model from the data, exported as `gapless.certify`.
 
@@ -203,6 +209,8 @@ def certify_model(
         The data it was fitted to.
     sample_weight : array-like of shape (n,), optional
         The weights it was fitted with.
+    offset : array-like of shape (n,), optional
+        The offsets it was fitted with, as PoissonRegressor takes them.
     exact_kernel : bool, default=False
         For a model that approximates a kernel by landmarks: bound the distance to the best model of
         the kernel itself. This computes n² kernel values, in blocks.
@@ -218,10 +226,8 @@ def certify_model(
             f"exact_kernel=True needs a model with a kernel, and {type(model).__name__} has none; "
             "leave it out."
         )
-    if (
-        recompute is not None
-    ):  # a model that recomputes its certificate itself and knows its own objective
-        return recompute(X, y, sample_weight)
+    if recompute is not None:  # it knows its own objective and recomputes its certificate itself
+        return recompute(X, y, sample_weight, **known_offset(model, offset))
     parts = getattr(model, "_certification_problem", None)
     if parts is None:
         raise TypeError(
@@ -231,9 +237,21 @@ def certify_model(
             "pass its best_estimator_."
         )
     tol = float(getattr(model, "tol", 1e-6))
-    problems, parameters = zip(*parts(X, y, sample_weight))
+    problems, parameters = zip(*parts(X, y, sample_weight, **known_offset(model, offset)))
     certificates = certify_all(problems, parameters, tol=tol)
     return sum(certificates[1:], start=certificates[0])
+
+
+def known_offset(model: Any, offset: Any) -> dict[str, Any]:
+    """The offset as an argument of the methods that take one; an error for models without it."""
+    if offset is None:
+        return {}
+    if not getattr(model, "_takes_offset", False):
+        raise TypeError(
+            f"{type(model).__name__} has no offset; leave it out, or use PoissonRegressor, "
+            "GammaRegressor or TweedieRegressor."
+        )
+    return {"offset": offset}
 
 
 # ---- how a certificate is made -------------------------------------------------------------------

@@ -93,8 +93,8 @@ def evaluate(
     if not _is_feasible(problem, bound, v, norms):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        losses = problem.loss.value(problem.y, z)
-        conjugates = problem.loss.conjugate(problem.y, _slopes(problem, theta))
+        losses = problem.row_losses(z)
+        conjugates = problem.row_conjugates(_slopes(problem, theta))
         R, R_conjugate = problem.penalty.value(w), problem.penalty.conjugate(bound.v)
         primal = problem.weighted_sum(losses) + R
         dual = -problem.weighted_sum(conjugates) - R_conjugate

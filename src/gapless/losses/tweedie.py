@@ -13,12 +13,13 @@ NEWTON_STEPS = 100
 
 @dataclass(frozen=True)
 class Tweedie(Loss):
-    """Half the Tweedie deviance of y with mean exp(z) and variance ∝ exp(power·z), power p ≥ 1.
+    """Half the Tweedie deviance of y with mean exp(z) and variance ∝ exp(power·z).
 
     With y > 0, z = log y + t, a = 2 − p and b = p − 1, it is ℓ = y^a·φ(t) where
     φ(t) = (exp(at) − 1)/a + (exp(−bt) − 1)/b;   ℓ*(y, u) = u log y + y^a·φ*(u/y^a).
-    p = 1 is Poisson, p = 2 Gamma. Between them y may be 0: ℓ = exp(az)/a. Beyond 2 the loss is not
-    convex (φ″ < 0 far above the target), and ℓ* bounds its convex hull (Jørgensen 1987).
+    p = 1 is Poisson, p = 2 Gamma; for p < 2 y may be 0: ℓ = exp(az)/a. For p ≤ 0 (0 is the squared
+    error of exp(z)) and p > 2 the loss is not convex (φ″ < 0 far below the target, or far above
+    it), and ℓ* is that of its convex hull. None is between 0 and 1 (Jørgensen 1987).
     """
 
     power: float = 1.5
@@ -26,10 +27,8 @@ class Tweedie(Loss):
     dispersion = float("nan")
 
     def __post_init__(self):
-        if not 1 <= self.power < np.inf:
-            raise ValueError(
-                f"power must be at least 1, got {self.power!r}; use the squared loss for power 0."
-            )
+        if not (1 <= self.power < np.inf or -np.inf < self.power <= 0):
+            raise ValueError(f"power must be at least 1 or at most 0, got {self.power!r}.")
 
     @property
     def targets(self):
@@ -38,13 +37,13 @@ class Tweedie(Loss):
 
     @property
     def is_convex(self):
-        """Up to power 2."""
-        return self.power <= 2
+        """From power 1 to 2."""
+        return 1 <= self.power <= 2
 
     @property
     def is_self_concordant(self):
         """Both exponents are then at most 1."""
-        return self.power <= 2
+        return self.is_convex
 
     def value(self, y, z):
         if self.power < 2:
@@ -58,7 +57,7 @@ class Tweedie(Loss):
         return self._rising(z) - self._falling(y, z)
 
     def curvature(self, y, z):
-        """ℓ″, or for power > 2, where that may be negative, its mean exp((2 − p)z) over y."""
+        """ℓ″, or if that may be negative, its mean over y, exp((2 − p)z)."""
         if not self.is_convex:
             return self._rising(z)
         return self._a * self._rising(z) + self._b * self._falling(y, z)
@@ -76,8 +75,10 @@ class Tweedie(Loss):
         scale = np.where(y > 0, y, 1)
         unit = scale**self._a
         v = u / unit
-        outside = (y == 0) & (u < 0) if self.power < 2 else u > 0
-        t = np.where(v < 0, -_slope_inverse(-v, self._b, self._a), 0.0)
+        outside = u > 0 if self.power > 2 else (u < 0) & ((y == 0) | (self.power <= 0))
+        t = np.zeros_like(v)
+        if self.power > 1:
+            t = np.where(v < 0, -_slope_inverse(-v, self._b, self._a), t)
         if self.power < 2:
             t = np.where(v > 0, _slope_inverse(v, self._a, self._b), t)
         value = u * np.log(scale) + unit * (v * t - self._excess(t))
@@ -93,6 +94,8 @@ class Tweedie(Loss):
             return Gamma().dual_domain(y)
         if self.power > 2:
             return np.array(-np.inf), np.array(0.0)
+        if self.power <= 0:
+            return np.array(0.0), np.array(np.inf)
         return np.where(y > 0, -np.inf, 0.0), np.array(np.inf)
 
     def inverse_link(self, z):

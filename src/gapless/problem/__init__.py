@@ -2,8 +2,8 @@
 
 X is a `Design` (`_ground.design`), `problem` is the objective P with its derivatives and the dual
 D; `dual_points` moves points into the dual's domain, `best_bias` is the best model without
-features; `kernel_matrix` and `kernel_features` make a kernel machine such a problem. Knows losses,
-penalties and kernels, but no solver.
+features; `with_scale` estimates the scale of the errors, too; `kernel_matrix` and `kernel_features`
+make a kernel machine such a problem. Knows losses, penalties and kernels, but no solver.
 """
 
 from typing import TYPE_CHECKING
@@ -35,5 +35,6 @@ if TYPE_CHECKING:
     )
     from .kernel_matrix import KernelMatrix
     from .problem import Bound, Parameters, Problem, bounds, predictions
+    from .with_scale import WithScale
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

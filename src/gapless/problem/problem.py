@@ -111,9 +111,13 @@ class Problem:
         """Xw if it is cached; not to be changed."""
         return self._kept("scores", w)
 
+    def row_losses(self, z: Array) -> Array:
+        """ℓ(yᵢ, zᵢ) of each target."""
+        return self.loss.value(self.y, z)
+
     def loss_sum(self, z: Array) -> float:
         """Σ sᵢ ℓ(yᵢ, zᵢ), in float64."""
-        return self.weighted_sum(self.loss.value(self.y, z))
+        return self.weighted_sum(self.row_losses(z))
 
     def weighted_sum(self, per_target: Array) -> float:
         """Σ sᵢ·(sum of row i); a row of weight 0 counts 0 whatever it holds."""
@@ -242,8 +246,12 @@ class Problem:
         if u is None:
             return -np.inf
         with np.errstate(over="ignore", invalid="ignore"):
-            dual = -self.weighted_sum(self.loss.conjugate(self.y, u)) - self.penalty.conjugate(v)
+            dual = -self.weighted_sum(self.row_conjugates(u)) - self.penalty.conjugate(v)
         return dual if np.isfinite(dual) else -np.inf
+
+    def row_conjugates(self, u: Array) -> Array:
+        """ℓ*(yᵢ, uᵢ) of each target."""
+        return self.loss.conjugate(self.y, u)
 
     def _negative_slopes(self, theta: Array) -> Array | None:
         """u = −θ/s inside the domain of ℓ*(y, ·); None if θ is outside its `box`."""

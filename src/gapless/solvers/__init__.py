@@ -26,6 +26,7 @@ from .entrance import solve, solve_many
 from .fold_models import Fold, FoldModels
 from .lbfgs import LBFGS
 from .newton_along_path import Curved, Station, is_for, newton_path, settled
+from .newton_with_scale import solve_with_scale
 from .newton_without import predict_without
 from .path import ENDS, PathSolution, solve_folds, solve_in_turn, solve_path, solve_path_and_folds
 from .positive_definite import EPS, Cholesky, drop_constants, orthonormal, unit_diagonal, without
@@ -97,6 +98,7 @@ __all__ = [
     "solve_many",
     "solve_path",
     "solve_path_and_folds",
+    "solve_with_scale",
     "solver",
     "thin_qr",
     "unit_diagonal",

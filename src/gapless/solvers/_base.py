@@ -256,7 +256,7 @@ def run(
     try:
         # Entered once: otherwise each product would switch all BLAS libraries to one thread and
         # back. An iterate that overflows is judged by its objective.
-        with single_blas(), np.errstate(over="ignore", invalid="ignore"):
+        with single_blas(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             begin = problem.null if start is None else start
             if _is_solution(monitor, start):
                 return monitor.solution("optimal", chosen.name)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .refittable import Model, OnlyRefittable, Refittable
     from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
-    from .scores import Judge, metric_name
+    from .scores import ExplainedLoss, Judge, metric_name
     from .search import CV, LOO, ScoredChoice, Search, best_of
     from .selection_bias import Corrected, correct
     from .stand_in import Part, StandIn

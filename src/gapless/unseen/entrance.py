@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..certificates import known_offset
 from .fitted import Array, Fitted
 from .leave_one_out import NotAvailable
 from .result import Generalization, sentence, uncorrected
@@ -30,6 +31,7 @@ def generalize(
     scoring: Any = None,
     groups: Any = None,
     time: Any = None,
+    offset: Any = None,
 ) -> Generalization:
     """Estimate the score of a fitted model on unseen rows.
 
@@ -42,12 +44,15 @@ def generalize(
     sample_weight : array-like of shape (n,), optional
         The weights it was fitted with.
     scoring : str or callable, optional
-        Any scorer of scikit-learn; by default the model's own `score`, R² or accuracy.
+        Any scorer of scikit-learn; by default accuracy, R², or D² of models for which that is the
+        right measure, such as PoissonRegressor.
     groups : array-like of shape (n,), optional
         Labels of rows that belong together, such as those of one patient: a group is left out as a
         whole, and new data are assumed to come from new groups.
     time : array-like of shape (n,), optional
         The time of each row: rows are predicted by models of earlier rows alone.
+    offset : array-like of shape (n,), optional
+        The offsets it was fitted with, as PoissonRegressor takes them.
 
     Returns
     -------
@@ -84,7 +89,7 @@ def generalize(
             "pass a fitted gapless model, such as gapless.Ridge, or use scikit-learn's "
             "cross_val_score."
         )
-    fitted = rebuild(X, y, sample_weight)
+    fitted = rebuild(X, y, sample_weight, **known_offset(model, offset))
     result = measure(model, fitted, scoring=scoring, groups=groups, time=time)
     return uncorrected(result, model._tuned())
 

@@ -12,6 +12,8 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
 
+from ..losses import Loss
+from ..problem import minimise_bias
 from .folds import dealt
 
 Array = np.ndarray
@@ -24,10 +26,56 @@ BLOCKS = 50
 
 @runtime_checkable
 class RowScorer(Protocol):
-    """A scorer that also returns what each row contributes: numbers whose mean is the score."""
+    """A scorer that also returns what each row contributes: numbers whose mean is the score.
+
+    If they depend on all rows, a method `shares` returns the change of the score per weight of a
+    row, for its standard error.
+    """
 
     def of_rows(self, model: Any, X: Array, y: Array, weights: Array) -> Array:
         """The contribution of each row, (n,)."""
+
+
+class ExplainedLoss:
+    """D², the share of a loss that a model explains: 1 − Σsℓ(y, z)/Σsℓ(y, z₀), z₀ a constant.
+
+    z₀ is the best constant score of the rows that are scored; R² is the same for the squared loss.
+    A scorer for models with scores z, which `_scores` returns.
+    """
+
+    __name__ = "D²"
+
+    def __init__(self, loss: Loss):
+        self.loss = loss
+
+    def __call__(self, model: Any, X: Any, y: Array, sample_weight: Array | None = None) -> float:
+        """The share explained of these rows."""
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        counts = weights > 0
+        return float(
+            np.average(self.of_rows(model, X, y, weights)[counts], weights=weights[counts])
+        )
+
+    def of_rows(self, model: Any, X: Any, y: Array, weights: Array) -> Array:
+        """1 − ℓ(y, z)/B, whose mean is D², with B the mean of ℓ(y, z₀); 1 − ℓ for equal targets."""
+        spread = float(np.average(self._without_features(y, weights), weights=weights))
+        return 1 - self._excess(y, model._scores(X)) / (spread if spread > 0 else 1.0)
+
+    def shares(self, model: Any, X: Any, y: Array, weights: Array) -> Array:
+        """First order in the weights of the rows, as `_of_r2`: z₀ is best, so it does not count."""
+        loss, without = self._excess(y, model._scores(X)), self._without_features(y, weights)
+        A, B = (float(np.average(each, weights=weights)) for each in (loss, without))
+        return -(loss - (A / B) * without) / B if B > 0 else np.zeros(len(y))
+
+    def _without_features(self, y: Array, weights: Array) -> Array:
+        """ℓ(y, z₀) of each row."""
+        constant = minimise_bias(self.loss, y, np.zeros(len(y)), weights)
+        return self._excess(y, np.full(len(y), constant))
+
+    def _excess(self, y: Array, z: Array) -> Array:
+        """ℓ above its smallest value."""
+        with np.errstate(over="ignore"):
+            return self.loss.value(y, np.asarray(z, dtype=float)) - self.loss.smallest(y)
 
 
 class Judge:
@@ -44,24 +92,24 @@ class Judge:
         Weights of the rows; those of weight 0 are ignored.
     scoring : str, callable or None
         As in scikit-learn; None is accuracy for classifiers, the share of rows predicted as +1 for
-        outlier detectors, whose targets are all +1, and R² for all others. The standard error of a
-        `RowScorer` is known without scoring again.
+        outlier detectors, whose targets are all +1, and for all others R², or `_own_scoring` if the
+        model has one. The standard error of a `RowScorer` is known without scoring again.
     """
 
     def __init__(self, model: Any, y: Array, weights: Array, scoring: Any = None):
         self.model, self.y, self.weights, self.scoring = model, y, weights, scoring
         is_region = is_outlier_detector(model)
         default = "accuracy" if is_classifier(model) or is_region else "r2"
-        asked = default if scoring is None else scoring
+        asked = getattr(model, "_own_scoring", default) if scoring is None else scoring
         # scikit-learn has no accuracy for several outputs with more than two classes.
         is_joint = isinstance(asked, str) and asked == "accuracy" and np.ndim(y) == 2
         self.scorer = _all_right if is_joint else check_scoring(model, asked)
         self.metric = metric_name(asked)
         if is_region and scoring is None:
             self.metric = INSIDE
-        if isinstance(scoring, RowScorer):
-            self._of_rows: Callable | None = scoring.of_rows
-            self._shares: Callable | None = _of_mean(scoring.of_rows)
+        if isinstance(asked, RowScorer):
+            self._of_rows: Callable | None = asked.of_rows
+            self._shares: Callable | None = getattr(asked, "shares", _of_mean(asked.of_rows))
         else:
             self._of_rows, self._shares = ROWS.get(self.metric), SHARES.get(self.metric)
 

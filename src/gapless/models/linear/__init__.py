@@ -13,6 +13,8 @@ from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from ._base import SELECT, Mapped
+    from .generalized import GammaRegressor, PoissonRegressor, TweedieRegressor
+    from .huber import HuberRegressor
     from .lasso import ElasticNet, Lasso
     from .lasso_cv import ElasticNetCV, LassoCV
     from .least_squares import LinearRegression
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from .path_choice import PathChoice
     from .path_following import follow
     from .problems import classification_problems, dense, fitted_of, regression_problems, unpack
+    from .quantile import QuantileRegressor
     from .ridge import Ridge, RidgeClassifier
     from .ridge_cv import RidgeClassifierCV, RidgeCV
     from .sparse_paths import enet_path, lasso_path

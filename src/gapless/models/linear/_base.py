@@ -300,12 +300,12 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             name = self._peer_solvers.get(name, name)
         starts = self._starts(problems, columns) if mapped.starts is None else [*mapped.starts]
         if mapped.status in ("interrupted", "time_limit"):
-            return [_unsolved(p, start, mapped.status, name) for p, start in zip(problems, starts)]
+            return [unsolved(p, start, mapped.status, name) for p, start in zip(problems, starts)]
         if choice is not None:
             if choice.status != "optimal":
                 reached = choice.start or [problem.null for problem in problems]
                 status = choice.status
-                return [_unsolved(p, start, status, name) for p, start in zip(problems, reached)]
+                return [unsolved(p, start, status, name) for p, start in zip(problems, reached)]
             starts = [*(exact_starts(problems, choice) or starts)]
         options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
         solutions: list[Solution] = []
@@ -313,7 +313,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             solutions = solve_many(problems, name, starts, **options)
         status = solutions[-1].status if solutions else "time_limit"
         for problem, start in list(zip(problems, starts))[len(solutions) :]:
-            solutions.append(_unsolved(problem, start, status, name))
+            solutions.append(unsolved(problem, start, status, name))
         return solutions
 
     def _starts(
@@ -538,7 +538,7 @@ def _is_interrupted(solutions: list[Solution]) -> bool:
     return any(solution.status == "interrupted" for solution in solutions)
 
 
-def _unsolved(
+def unsolved(
     problem: Problem, start: Parameters | None, status: str, solver: str | Solver
 ) -> Solution:
     """The start of a problem that an interrupt or the time limit left untouched.
