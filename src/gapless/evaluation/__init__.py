@@ -9,14 +9,14 @@ from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .comparison import Contender, ModelComparison, compare
-    from .crossover import Crossover, crossover
+    from .contours import Landscape, landscape
+    from .crossing import Crossover, crossover
     from .decomposition import BiasVariance, bias_variance
     from .dependence import PairDependence, PartialDependence, partial_dependence
     from .gradients import GradientCheck, gradient_check, numerical_gradient
     from .grids import DecisionGrid, decision_grid
     from .held_out import HeldOut, Resampled, behind_error, corrected, is_clearly_behind
     from .interpolation import DoubleDescent, double_descent
-    from .landscape import Landscape, landscape
     from .learning import LearningCurve, learning_curve
     from .memorising import Memorised, memorise
     from .permutation import ROWS_AT_ONCE, PermutationImportance, permutation_importance

@@ -93,7 +93,7 @@ class GradientDescent(Solver):
     >>> from gapless.solvers import GradientDescent, Momentum
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> solver = GradientDescent(step=0.5, update=Momentum(0.9))
-    >>> model = LogisticRegression(solver=solver, tol=1e-4).fit(scale(X), y)
+    >>> model = LogisticRegression(solver=solver, tol=1e-4, max_iter=1000).fit(scale(X), y)
     >>> model.solver_, model.certificate_.kind
     ('momentum', 'optimal')
     """

@@ -132,8 +132,9 @@ class Lasso(SparseRegressor):
 
     Parameters
     ----------
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto"; "ista" is iterative soft-thresholding.
+    solver : str or Solver, default="auto"
+        A solver of gapless by name, "auto", or a value such as `Named("ista")`; "ista" is iterative
+        soft-thresholding, "coordinate_descent" moves one coefficient after the other.
 
     Notes
     -----

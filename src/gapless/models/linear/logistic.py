@@ -40,9 +40,10 @@ class LogisticRegression(LinearClassifier):
         to choose from, or the same word for seven values from 0.1 to 1.
     dual : bool, default=False
         Accepted for scikit-learn's sake; see `solver`.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto". scikit-learn's "newton-cg" and "newton-cholesky" are
-        here, too; "lbfgs", "liblinear", "sag" and "saga" mean "auto", and keep their limits.
+    solver : str or Solver, default="auto"
+        A solver of gapless by name, "auto", or a value such as `GradientDescent(step=0.1)`.
+        scikit-learn's "lbfgs", "newton-cg" and "newton-cholesky" are here, too; "liblinear", "sag"
+        and "saga" mean "auto", and keep their limits. `solver_` names what ran.
     n_jobs : int, default=None
         Without effect; deprecated in scikit-learn 1.8.
 

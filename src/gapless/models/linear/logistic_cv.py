@@ -69,8 +69,9 @@ class LogisticRegressionCV(LogisticRegression):
     scoring : str or callable, default="warn"
         A scorer of scikit-learn. None is accuracy for folds, and for "loo" minus the log loss, as
         is "warn", which warns that scikit-learn will change its default.
-    solver : str, default="auto"
-        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+    solver : str or Solver, default="auto"
+        A solver of gapless by name, "auto", or a value such as `LBFGS(memory=20)`. scikit-learn's
+        names are understood.
     max_iter : int, default=100
         Largest number of steps.
     refit : bool, default=True

@@ -35,9 +35,10 @@ alpha : float, array-like of shape (n_targets,) or (n_classes,), "loo" or "cv"
     are many and sparse.
 tol : float
     Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
-solver : str
-    A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
-    here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
+solver : str or Solver
+    A solver of gapless by name, "auto", or a value such as `GradientDescent(step=0.1)`. Of
+    scikit-learn's names "cholesky" and "svd" are here, too; "lbfgs", "lsqr", "sag", "saga" and
+    "sparse_cg" mean "auto". `solver_` names what ran.
 """
 
 
