@@ -80,6 +80,16 @@ def test_a_trace_draws_itself():
     assert np.all(np.diff(drawn[1]) <= 0)
 
 
+def test_a_trace_prints_as_a_sentence_however_long_it_is():
+    trace = Trace()
+    assert str(trace) == "no steps"
+    for k in range(1000):
+        trace.record(1000.0 - k, 999.0 - k, 0.002 * k, k)
+        trace.steps = k
+    assert repr(trace) == "<Trace: 999 steps in 2 s, objective from 1000 to 1, gap 0>"
+    assert trace.plot().get_lines()[0].get_marker() == "None"
+
+
 def test_a_trace_without_a_bound_is_drawn_above_its_lowest_value():
     trace = Trace()
     for k, value in enumerate([3.0, 2.0, 1.5]):

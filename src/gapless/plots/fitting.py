@@ -24,6 +24,7 @@ from .style import (
 
 MOST_NAMED = 10  # lines that a legend can distinguish
 CONTOURS = 16  # of an objective
+MOST_DOTS = 100  # iterates that can be told apart on a line
 MOST_CURVES = 5  # distributions that can be distinguished
 
 
@@ -76,7 +77,8 @@ def convergence(
     drawn: list[tuple[np.ndarray, np.ndarray]] = []
     for name, (when, values) in _above_the_bound(excess, against).items():
         at, best = _best_so_far(np.asarray(when, float), np.asarray(values, float))
-        axes.plot(unit * at, best, marker="o", markersize=3, linewidth=1.5, label=name)
+        marker = "o" if len(at) <= MOST_DOTS else None
+        axes.plot(unit * at, best, marker=marker, markersize=3, linewidth=1.5, label=name)
         drawn.append((unit * at, best))
     if drawn:
         positions, above = (np.concatenate(of).tolist() for of in zip(*drawn))

@@ -12,9 +12,11 @@ from .._ground.drawing import AXES, pictures
 Array = np.ndarray
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """Objective, gap and time of each iterate of a solver, in lists of the same length.
+
+    Prints as a sentence.
 
     Attributes
     ----------
@@ -40,6 +42,18 @@ class Trace:
     steps: int = 0
     iterations: list[float] = field(default_factory=list)
     iterates: list[tuple[Array, Array]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"<Trace: {self}>"
+
+    def __str__(self) -> str:
+        if not self.primal:
+            return "no steps"
+        ways = f"{self.primal[0]:.6g} to {min(self.primal):.6g}"
+        known = [gap for gap in self.gap if np.isfinite(gap)]
+        proved = f", gap {known[-1]:.2g}" if known else ""
+        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
+        return f"{steps} in {self.seconds[-1]:.2g} s, objective from {ways}{proved}"
 
     def record(self, primal: float, gap: float, seconds: float, iteration: float) -> None:
         """Add an iterate."""
