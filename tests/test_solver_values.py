@@ -117,3 +117,10 @@ def test_ctrl_c_keeps_the_best_iterate(monkeypatch):
         model.fit(X, y)
     assert model.certificate_.kind == "stopped" and model.trace_.steps == 2
     assert model.certificate_.primal == pytest.approx(min(model.trace_.primal))
+
+
+def test_every_estimator_that_counts_its_steps_has_a_trace():
+    classes = [getattr(gapless, name) for name in gapless.__all__]
+    counting = [c for c in classes if "n_iter_" in getattr(c, "_stored", {})]
+    assert {"Ridge", "SVC", "LogisticRegressionCV"} <= {c.__name__ for c in counting}
+    assert [c.__name__ for c in counting if "trace_" not in c._stored] == []

@@ -152,3 +152,14 @@ def test_support_vector_machines_trace_their_objective_and_gap(model, rng):
         assert len(trace.gap) == len(trace.seconds) == len(trace.primal)
         assert np.all(np.diff(trace.gap) <= 1e-9 * (1 + abs(trace.primal[0])))
         trace.plot()
+
+
+def test_a_gaussian_process_traces_the_likelihood_of_the_kernels_it_tried(rng):
+    rows = rng.uniform(0, 5, size=(20, 1))
+    heights = np.sin(rows[:, 0]) + 0.2 * rng.normal(size=20)
+    kernel = 1.0 * gapless.kernels.Gaussian(0.5) + gapless.kernels.White(0.1)
+    model = gapless.GaussianProcessRegressor(kernel).fit(rows, heights)
+    trace = model.trace_
+    assert trace.steps == len(trace.primal) > 1 and np.all(np.isnan(trace.gap))
+    assert min(trace.primal) == pytest.approx(-model.log_marginal_likelihood_value_, rel=1e-6)
+    trace.plot()

@@ -89,6 +89,8 @@ class GaussianProcessRegressor(KernelRegressor):
         Coefficients of the mean.
     log_marginal_likelihood_value_ : float
         Log-marginal likelihood of `kernel_`.
+    trace_ : Trace
+        Minus the likelihood of each kernel that was tried, with the seconds; its gap is not known.
     certificate_ : Certificate
         The mean is exact. Where parameters were fitted the kind is "stationary", since their
         likelihood may have several maxima, and the verdict says how far its gradient is from 0.
@@ -135,6 +137,7 @@ class GaussianProcessRegressor(KernelRegressor):
         "L_": Numbers("rows", "rows"),
         "alpha_": Numbers("rows", "outputs", may_lack="outputs"),
         "log_marginal_likelihood_value_": Number(is_finite=False),
+        "trace_": Unused(),
         "_noise": Unused(),
         "_y_train_mean": Numbers("outputs"),
         "_y_train_std": Numbers("outputs"),
@@ -206,6 +209,7 @@ class GaussianProcessRegressor(KernelRegressor):
             posterior.kernel.check()
         learned = self._learned(data, posterior, mean, std)
         learned["certificate_"] = self._certificate(posterior, posterior.fitted, slope)
+        learned["trace_"] = search.trace
         self._keep(learned, data)
         if status == "interrupted":
             raise KeyboardInterrupt

@@ -346,7 +346,7 @@ class LikelihoodSearch:
         self.process, self.kernel, self.callback = process, kernel, callback
         self.best: Posterior | None = None
         self.slopes: Array | None = None
-        self.trace = Trace()
+        self.trace, self.began = Trace(), time.monotonic()
 
     def run(self, model: Any) -> str:
         """Search as the model specifies; returns "found", or what ended it."""
@@ -408,8 +408,8 @@ class LikelihoodSearch:
         """Minus the log likelihood, and minus its gradient."""
         check()
         value, slopes = self._look(self.kernel.at(np.asarray(theta, dtype=float)), eval_gradient)
+        self.trace.record(-value, np.nan, time.monotonic() - self.began, self.trace.steps)
         self.trace.steps += 1
-        self.trace.primal.append(-value)
         if self.callback(self.trace, np.inf):
             raise TimeLimit("a callback requested a stop")
         return (-value, -slopes) if eval_gradient else -value
