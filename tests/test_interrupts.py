@@ -37,6 +37,8 @@ fits = [
     (gapless.LogisticRegression(l1_ratio=1.0, C=0.1, tol=1e-10), *data(10000, 100, classes=2)),
     (gapless.LinearSVC(loss="hinge", tol=1e-10), *data(2000, 40, classes=4)),
     (gapless.LinearSVR(epsilon=0.1, tol=1e-10), *data(5000, 50)),
+    (gapless.HuberRegressor(tol=1e-12), *data(20000, 40)),
+    (gapless.QuantileRegressor(alpha=0.001), *data(5000, 30)),
     (gapless.Lasso(alpha=0.001, tol=1e-12, solver="ista", max_iter=10**6), *data(2000, 200)),
     (gapless.KernelLogisticRegression(C=100.0, tol=1e-12), *data(800, 20, classes=2)),
     (gapless.RandomForestClassifier(40, random_state=0), *data(2000, 20, classes=3)),

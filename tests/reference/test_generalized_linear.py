@@ -280,6 +280,18 @@ def test_a_plane_through_all_rows_has_scale_zero(rng):
     assert model.scale_ < 1e-6 and model.certificate_.kind == "optimal"
 
 
+@pytest.mark.parametrize("share", [0.6, 0.8])
+def test_most_targets_may_be_equal(share, rng):
+    """Then the scale of the model without features is 0, where no step could be found."""
+    X = rng.normal(size=(60, 2))
+    y = np.where(rng.random(60) < share, 0.0, X[:, 0] + rng.normal(size=60))
+    model = HuberRegressor(tol=1e-8).fit(X, y)
+    theirs = TheirHuber(max_iter=10_000, tol=1e-9).fit(X, y)
+    assert model.certificate_.kind == "optimal"
+    value = huber_objective(X, y, 1.0, 1.35, 1e-4, theirs.coef_, theirs.intercept_, theirs.scale_)
+    assert model.certificate_.primal <= value * (1 + 1e-9)
+
+
 def test_epsilon_one_is_least_absolute_deviations(rng):
     X = rng.normal(size=(40, 2))
     y = X @ [1.0, 2.0] + rng.standard_t(2, size=40)

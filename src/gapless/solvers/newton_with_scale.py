@@ -76,6 +76,9 @@ def _iterates(problem: WithScale, start: Parameters) -> Iterator[Point]:
     if not np.any(w):
         at = _from_sample(at)
     yield at.point()
+    if at.sigma == 0:
+        at = _off_zero(at)
+        yield at.point()
     for _ in range(NEWTON_STEPS):
         if not at.sigma > 0:
             break
@@ -109,6 +112,23 @@ def _from_sample(at: At) -> At:
     w, b = best.w, float(best.b)
     found = At.of(problem, w, b, problem.predictions(w, best.b))
     return found if found.primal < at.primal else at
+
+
+def _off_zero(at: At) -> At:
+    """The solution for the scale of all errors: at a scale of 0 there is no curvature to follow."""
+    problem, sigma = at.problem, _root_mean_square(at)
+    if sigma == 0:
+        return at
+    found = run(registry["newton"], problem.at_scale(sigma), Parameters(at.w, np.array(at.b)))
+    w, b = found.parameters.w, found.parameters.b
+    return At.of(problem, w, float(b), problem.predictions(w, b))
+
+
+def _root_mean_square(at: At) -> float:
+    """The size of the errors."""
+    problem = at.problem
+    mean = problem.weighted_sum((at.z - problem.y) ** 2) / float(problem.weights.sum())
+    return math.sqrt(mean)
 
 
 def _step(at: At, theta: Array) -> tuple[Array, float, float] | None:
@@ -153,12 +173,11 @@ def _line_search(at: At, dw: Array, db: float, decrease: float) -> At | None:
 
 def _by_scales(at: At) -> Iterator[Point]:
     """Solutions for one scale after another, by a bracket of the best scale that shrinks."""
-    problem, sigma = at.problem, at.sigma
-    if not sigma > 0:
-        return
+    problem, size = at.problem, _root_mean_square(at)
+    sigma = at.sigma if at.sigma > 0 else 0.1 * size
     total, low, high = float(problem.weights.sum()), 0.0, math.inf
     w, b = at.w, np.array(at.b)
-    for _ in range(SCALES):
+    for _ in range(SCALES if size > 0 else 0):
         given = problem.at_scale(sigma)
         found = run(registry["interior_point"], given, Parameters(w, b), tol=1e-10).parameters
         w, b = found.w, found.b
@@ -169,8 +188,12 @@ def _by_scales(at: At) -> Iterator[Point]:
         share = (z - problem.y) ** 2 / sigma**2
         slope = total - problem.weighted_sum(np.minimum(share, problem.epsilon**2))
         low, high = (sigma, high) if slope < 0 else (low, sigma)
-        best = problem.best_scale(z, sigma)
-        if high - low <= 1e-12 * sigma or best == 0:
+        if high - low <= 1e-12 * sigma or high <= EPS * size:
             return
-        middle = math.sqrt(low * high) if low > 0 and high < math.inf else best
-        sigma = best if low < best < high and abs(best - sigma) > 0.3 * sigma else middle
+        best = problem.best_scale(z, sigma)
+        if low < best < high and abs(best - sigma) > 0.3 * sigma:
+            sigma = best
+        elif low > 0 and high < math.inf:
+            sigma = math.sqrt(low * high)
+        else:
+            sigma = 0.1 * sigma if low == 0 else 10 * sigma
