@@ -121,7 +121,7 @@ def test_weight_two_is_a_repeated_row_and_weight_zero_none(solver, rng):
 
 @pytest.mark.parametrize("solver", TEXTBOOK)
 def test_same_bits_again_and_for_any_number_of_threads(solver, rng):
-    n = 200 if solver in ("online", "stochastic") else 30_000
+    n = {"online": 200, "stochastic": 200, "mini_batch": 2000}.get(solver, 30_000)
     problem = make("logistic", L2(1.0), rng, n=n, d=10)
     found = []
     for count in (1, 8):
