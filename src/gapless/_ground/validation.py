@@ -71,11 +71,16 @@ def read_rows(estimator: Any, X: Any) -> Any:
     return _read_matrix(estimator, X, reset=False)
 
 
+def _reader(estimator: Any, reset: bool) -> Any:
+    """Where validation sets the features: on a copy. Without `reset` it only reads them."""
+    return copy.copy(estimator) if reset else estimator
+
+
 def read_numbers(
     estimator: Any, X: Any, *, reset: bool, takes_infinity: bool = False
 ) -> tuple[Any, Array | None]:
     """X in which NaN means a missing value, and its feature names, set on a copy."""
-    reader = copy.copy(estimator)
+    reader = _reader(estimator, reset)
     X = _read_matrix(reader, X, reset=reset, has_missing=True, takes_infinity=takes_infinity)
     return X, getattr(reader, "feature_names_in_", None)
 
@@ -83,7 +88,7 @@ def read_numbers(
 def read_names(estimator: Any, X: Any, *, reset: bool) -> Array | None:
     """The feature names of a table of any columns, checked against those of the fit."""
     refuse_equal_names(X)
-    reader = copy.copy(estimator)
+    reader = _reader(estimator, reset)
     validate_data(reader, X, reset=reset, skip_check_array=True)
     if not X.shape[0] or not X.shape[1]:
         raise _too_small(X)
@@ -100,7 +105,7 @@ def read_for_learner(
     columns = getattr(X, "columns", None)
     if columns is not None and not len(columns):
         raise _too_small(X)
-    reader = copy.copy(estimator)
+    reader = _reader(estimator, reset)
     with naming_text(X, "X", columns):
         X = validate_data(
             reader, X, reset=reset, accept_sparse=["csr", "csc"], dtype=None, **options
@@ -342,7 +347,7 @@ def is_multilabel(y: Any) -> bool:
 def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array | None]:
     """X and its feature names, set on a copy: a failing fit leaves the estimator unchanged."""
     check_given(estimator, y)
-    reader = copy.copy(estimator)
+    reader = _reader(estimator, reset)
     X = _read_matrix(reader, X, reset=reset)
     return X, getattr(reader, "feature_names_in_", None)
 
