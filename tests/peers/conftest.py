@@ -24,7 +24,7 @@ LIST = HERE / "exceptions.toml"
 # The tests of each module that concern our classes, by the name of the module.
 CONCERNED = pytest.StashKey[dict[str, list[str]]]()
 # All combinations of a test are run if there are no more than these.
-FEW = 8
+FEW = 4
 
 # What scikit-learn's tests expect to find in their own conftest.
 global_dtype = sklearn.conftest.global_dtype
