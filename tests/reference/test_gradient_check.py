@@ -8,6 +8,7 @@ from sklearn.base import clone, is_classifier
 
 import gapless
 from gapless.evaluation import gradient_check, numerical_gradient
+from gapless.kernels import Polynomial
 from gapless.losses import Hinge, Loss, Softmax, Squared
 
 
@@ -72,6 +73,13 @@ MODELS = {
     "hinge": gapless.RiskClassifier("hinge", "l1"),
     "softmax": gapless.RiskClassifier("softmax", "group"),
     "kernel": gapless.KernelLogisticRegression(),
+    "kernel ridge": gapless.KernelRidge(alpha=0.1, kernel="rbf"),
+    "kernel ridge, no bias": gapless.KernelRidge(
+        kernel=Polynomial(2, gamma="scale"), fit_intercept=False
+    ),
+    "support vectors": gapless.SVC(),
+    "one against the rest": gapless.SVC(C=0.1, gamma=0.5, multi_class="ovr"),
+    "tube": gapless.SVR(),
     "any kernel": gapless.RiskClassifier("squared_hinge", kernel="rbf"),
 }
 
@@ -121,6 +129,26 @@ def test_lists_of_arrays_as_networks_have_them(rng):
     assert some.is_right and len(calls) == 1 + 2 * 3
     with pytest.raises(ValueError, match="the gradient has shape"):
         gradient_check(value, lambda layers: [W], at=[W, v])
+
+
+def test_the_fitted_coefficients_of_rows_have_no_slope(rng):
+    """At its solution the kernel ridge is stationary, and a support vector machine at a kink."""
+    X, y = rng.normal(size=(25, 2)), rng.normal(size=25)
+    model = gapless.KernelRidge(alpha=0.5, kernel="rbf").fit(X, y)
+    objective = model._differentiable(X, y)
+    at = objective.point
+    assert objective.value(at) * 25 == pytest.approx(model.certificate_.primal)
+    for slopes in objective.gradient(at):
+        np.testing.assert_allclose(slopes, 0.0, atol=1e-10)
+    machine = gapless.SVC(C=2.0).fit(X, y > 0)
+    objective = machine._differentiable(X, y > 0)
+    assert objective.value(objective.point) * 25 * 2.0 == pytest.approx(machine.certificate_.primal)
+
+
+def test_machines_without_a_sum_of_losses_say_so(rng):
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    with pytest.raises(TypeError, match="SVC and SVR with a finite C"):
+        gradient_check(gapless.NuSVC(nu=0.3).fit(X, y), X=X, y=y)
 
 
 def test_misuse_says_how_to_call_it():

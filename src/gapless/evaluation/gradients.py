@@ -124,10 +124,10 @@ def gradient_check(
     True
     """
     rng = np.random.default_rng(random_state)
-    if hasattr(function, "_objective"):
+    if hasattr(function, "_differentiable"):
         if gradient is not None or X is None or y is None:
             raise TypeError("call gradient_check(model, X=X, y=y), or with at=[w, b] as well.")
-        objective = function._objective(X, y, sample_weight)
+        objective = function._differentiable(X, y, sample_weight)
         at = [part * rng.normal(size=part.shape) for part in objective.sizes] if at is None else at
         return _check_function(objective.value, objective.gradient, at, entries, rng, tol)
     if X is not None or sample_weight is not None:

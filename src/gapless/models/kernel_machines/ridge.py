@@ -24,10 +24,18 @@ from ..._ground.stored import Declaration, Maybe, Number, Numbers, Unused, Value
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training
 from ...kernels import Kernel
+from ...losses import Squared
 from ...problem import EXACT, FEATURES
 from ...solvers import Trace
 from ...unseen import LOO
-from ..risk import KERNEL_CONSTRAINTS, chosen_kind, exact_certificate, features_of
+from ..risk import (
+    KERNEL_CONSTRAINTS,
+    Expansion,
+    ExpansionObjective,
+    chosen_kind,
+    exact_certificate,
+    features_of,
+)
 from ._base import TRAINING, Array, KernelRegressor
 from .least_squares import Coefficients, KernelSquares, TrainingRows
 from .leave_one_out import ConstantFit, KernelFit, base_rows, solve_each
@@ -438,6 +446,27 @@ class KernelRidge(KernelRegressor):
         b = np.broadcast_to(self.intercept_, c.shape[1])
         strengths = self._settled_strengths(squares)
         return squares.certify(Coefficients(c, b, squares.times(c)), strengths, self.tol)
+
+    def _differentiable(self, X, y, sample_weight=None) -> ExpansionObjective:
+        """What the fit minimises, as a function of the coefficients of its rows."""
+        if self._is_approximate:
+            raise TypeError(
+                "features replace the kernel in this KernelRidge; check its gradients with "
+                "approximation=None."
+            )
+        data = self._reread(X, y, sample_weight)
+        rows = TrainingRows(data)
+        strengths = self._settled_strengths(rows.squares(self.kernel_, self.fit_intercept))
+        c = self.dual_coef_.reshape(len(self.dual_coef_), -1)
+        K, b = self.kernel_.gram(data.X), np.broadcast_to(self.intercept_, c.shape[1])
+        return ExpansionObjective(
+            [
+                Expansion(K, target, data.weights, Squared(), *one, self.fit_intercept)
+                for target, *one in zip(
+                    data.y.reshape(len(c), -1).T, strengths.tolist(), c.T, b.tolist()
+                )
+            ]
+        )
 
     def _settled_alpha(self) -> Any:
         """α as given or chosen."""

@@ -428,7 +428,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         coef = narrowed(self.coef_, data.columns)
         return list(zip(problems, unpack(problems, coef, self.intercept_, self.dual_)))
 
-    def _objective(self, X, y, sample_weight=None) -> Objective:
+    def _differentiable(self, X, y, sample_weight=None) -> Objective:
         """What the fit minimises on its data, as a function of coefficients and biases."""
         problems, parameters = zip(*self._certification_problem(X, y, sample_weight))
         return Objective(list(problems), list(parameters))

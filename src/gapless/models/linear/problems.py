@@ -39,10 +39,12 @@ class Objective:
         """Arrays in the shape of the point, each filled with the size of the fitted one."""
         return [
             np.full(np.shape(part), max(1.0, float(np.max(np.abs(part), initial=0.0))))
-            for part in self._point()
+            for part in self.point
         ]
 
-    def _point(self) -> list[Array]:
+    @property
+    def point(self) -> list[Array]:
+        """The fitted one."""
         point = []
         for problem, q in zip(self.problems, self.parameters):
             point.append((q.w.T * self._units).T)

@@ -35,6 +35,7 @@ from ...problem import KernelMatrix
 from ...solvers import Trace
 from ...unseen import JUDGED, LOO, Remembering, take_over
 from ..linear import dense
+from ..risk import Expansion, ExpansionObjective
 from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
 from .multiclass import Arrangement, Single, blocks_of
@@ -386,6 +387,31 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         judgements = machine.judge(points, of_rows)
         solved = [Solved(point, one, 0, "optimal") for point, one in zip(points, judgements)]
         return data, rows, machine, solved
+
+    def _differentiable(self, X, y=None, sample_weight=None) -> ExpansionObjective:
+        """What the fit minimises, as a function of the coefficients of its rows."""
+        _, _, machine, solved = self._rebuilt(X, y, sample_weight)
+        loss = machine.objective.linear_loss
+        if loss is None:
+            raise TypeError(
+                f"the objective of this {type(self).__name__} is not a sum of losses of its rows; "
+                "gradients can be checked for SVC and SVR with a finite C."
+            )
+        strength = 1.0 / self._settled().C
+        return ExpansionObjective(
+            [
+                Expansion(
+                    machine.matrix.block(part.rows, part.rows),
+                    part.y,
+                    machine.weights[part.rows],
+                    loss,
+                    strength,
+                    one.point.theta,
+                    one.point.b,
+                )
+                for part, one in zip(machine.parts, solved)
+            ]
+        )
 
     def _scores_of_fit(self, data: Training, rows: TrainingRows, machine: Machine) -> Array:
         """Scores of the distinct rows by the stored model, (m, problems)."""
