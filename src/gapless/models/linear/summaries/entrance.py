@@ -11,7 +11,7 @@ import numpy as np
 from ...._ground.about import Formula
 from ....certificates import NO_MINIMISER
 from ....unseen import Fitted, Generalization, NotAvailable
-from .findings import collinearity_in_words, separating, separation_in_words
+from .findings import collinearity_in_words, is_extreme, separating, separation_in_words
 from .inference import Inference, inferred
 from .refits import Refits, bootstrapped
 from .result import BIAS, CoefficientEstimate, Summary
@@ -46,17 +46,19 @@ def summarise(
     names = _names(model)
     names = names if columns is None else [names[j] for j in columns]
     found: Inference | Refits | None = None
+    separation = _separation(model, fitted, names)
+    is_endless = _recedes(model) or bool(separation)
     try:
         if bootstrap is not None:
             found = bootstrapped(model, fitted, bootstrap, random_state, callback)
             words = _refits_in_words(model, bootstrap)
         else:
-            _check_fit(model)
+            _check_fit(model, is_endless)
             found = inferred(fitted)
             words = found.how
     except NotAvailable as reason:
         words = f"none, because {reason}."
-        if bootstrap is None and not _recedes(model):
+        if bootstrap is None and not is_endless:
             words = f"none, because {reason}; {BOOTSTRAP}."
     formula: Formula | None = model._formula()
     return Summary(
@@ -68,7 +70,7 @@ def summarise(
         coefficients=_estimates(model, fitted, names, found, level),
         level=level,
         inference=words,
-        findings=tuple(_findings(model, fitted, names)),
+        findings=(*collinearity_in_words(fitted.problems[0], names), *separation),
         certificate=model.certificate_,
         generalization=generalization,
     )
@@ -84,9 +86,9 @@ def _recedes(model: Any) -> bool:
     return model.certificate_.verdict == NO_MINIMISER
 
 
-def _check_fit(model: Any) -> None:
+def _check_fit(model: Any, is_endless: bool) -> None:
     """Refuse standard errors of coefficients that are no minimiser, or were chosen by scores."""
-    if _recedes(model):
+    if is_endless:
         raise NotAvailable("no minimiser exists, and the coefficients have no limit")
     certificate = model.certificate_
     if certificate.kind == "stopped" and certificate.relative_gap > FAR:
@@ -122,11 +124,12 @@ def _weights_in_words(fitted: Fitted) -> str:
     return f"{words}."
 
 
-def _findings(model: Any, fitted: Fitted, names: list[str]) -> list[str]:
-    sentences = collinearity_in_words(fitted.problems[0], names)
-    # Without a minimiser a solver may also stop before it is clear that there is none.
-    if _recedes(model) or model.certificate_.kind == "stopped":
-        for problem in fitted.problems:
+def _separation(model: Any, fitted: Fitted, names: list[str]) -> list[str]:
+    """Which columns separate the data, in words; nothing if none do, as far as is known."""
+    sentences = []
+    for problem, at in zip(fitted.problems, fitted.parameters):
+        # A solver may also stop, or be content, before it is clear that no minimiser exists.
+        if _recedes(model) or is_extreme(problem, at):
             columns = separating(problem)
             if columns is not None:
                 sentences.append(separation_in_words([names[j] for j in columns]))

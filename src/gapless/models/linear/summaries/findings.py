@@ -10,7 +10,7 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from ...._ground.percent import percent
-from ....problem import Problem
+from ....problem import Parameters, Problem
 
 Array = np.ndarray
 
@@ -24,6 +24,8 @@ MOST_COLUMNS, MOST_ENTRIES = 1000, 5_000_000
 MOST_NAMED = 5
 # A score at which a loss has reached its asymptote, as in `certificates`.
 FAR, FLAT = 60.0, 1e-12
+# Rows with a smaller part of the largest curvature may be separated.
+EXTREME = 1e-3
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,15 @@ def _in_words(found: Combination, names: Sequence[str], has_bias: bool, is_free:
 
 
 # ---- separation ----------------------------------------------------------------------------------
+
+
+def is_extreme(problem: Problem, at: Parameters) -> bool:
+    """Whether the loss of some rows has hardly any curvature left, as where scores run away."""
+    if not len(problem.free) or not problem.loss.has_curvature:
+        return False
+    z = problem.predictions(at.w, at.b)[problem.weights > 0]
+    curvature = problem.loss.curvature(problem.y[problem.weights > 0], z)
+    return bool(np.min(curvature) < EXTREME * np.max(curvature))
 
 
 def separating(problem: Problem) -> Array | None:
