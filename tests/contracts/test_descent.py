@@ -29,6 +29,7 @@ from gapless.solvers import (
     Subgradient,
     registry,
     solve,
+    solve_many,
 )
 from gapless.solvers._base import run
 
@@ -298,6 +299,18 @@ def test_named_solvers_keep_their_iterates(rng):
             assert primal == pytest.approx(problem.primal(w, b), rel=1e-9)
     with pytest.raises(ValueError, match="is not known"):
         Named("best")
+
+
+def test_iterates_of_wide_problems_and_of_several_are_those_of_the_features(rng):
+    X, labels = rng.normal(size=(10, 60)), np.arange(10) % 2 * 2.0 - 1
+    problem = Problem(Design(X), labels, Hinge(), L2(0.5), np.ones(10))
+    for name in ("augmented_lagrangian", "interior_point", "newton", "dual"):
+        taken = problem if name != "newton" else replace(problem, loss=Logistic())
+        for solution in solve_many([taken, taken], Named(name)):
+            trace = solution.trace
+            assert len(trace.iterates) == len(trace.primal) > 0
+            for (w, b), primal in zip(trace.iterates, trace.primal):
+                assert primal == pytest.approx(taken.primal(w, b), rel=1e-8)
 
 
 def test_a_start_is_used(rng):

@@ -65,7 +65,8 @@ def solve_many(
     starts = [None] * len(problems) if starts is None else starts
     chosen = [_look_up(solver, problem) for problem in problems]
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
-    if all(c.name == "dual" and p.design is problems[0].design for c, p in zip(chosen, problems)):
+    is_shared = all(problem.design is problems[0].design for problem in problems)
+    if is_shared and all(c.name == "dual" and not c.keep_iterates for c in chosen):
         together = descend_together(problems, starts, **options)
         return [
             _finished(p, solution, tol) if polish else solution
@@ -109,8 +110,9 @@ def _solved(
         left = None if options["max_iter"] is None else options["max_iter"] - rounds
         how = ({**options, "max_iter": left}, polish, again, spaces)
         solution = _solved(chosen, moved, begin, *how)
-        solution.trace.steps += rounds
-        found = solution.parameters
+        trace, found = solution.trace, solution.parameters
+        trace.steps += rounds
+        trace.iterates = [(space.leave(w), b) for w, b in trace.iterates]
         return replace(solution, parameters=replace(found, w=space.leave(found.w)))
     is_begun = again and start is None and isinstance(chosen, Registered)
     if is_begun and chosen.name == "augmented_lagrangian" and is_quick(problem):
