@@ -19,6 +19,7 @@ Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 REFINEMENTS = 2
+ACCURATE = 1e-13  # a residual this small needs no refinement
 
 
 class NormalMatrix:
@@ -47,6 +48,7 @@ class NormalMatrix:
         """The change of w and b, refined while that helps: D and h may be twenty digits apart."""
         dw, db, last = np.zeros(self.design.d), 0.0, np.inf
         rest_w, rest_b = w, b
+        size = float(np.max(np.abs(w), initial=abs(b) * self.fit_bias))
         for _ in range(1 + REFINEMENTS):
             more_w, more_b = self.inverse.solve(rest_w, rest_b)
             new_w, new_b = dw + more_w, db + more_b
@@ -58,6 +60,8 @@ class NormalMatrix:
             if not left < 0.5 * last:
                 break
             dw, db, last = new_w, new_b, left
+            if left <= ACCURATE * size:
+                break
         return dw, db
 
 
