@@ -407,3 +407,16 @@ def test_bad_options_are_refused(rng, options):
     (name,) = options
     with pytest.raises(ValueError, match=f"{name} must be"):
         LinearRegression().fit(X, y).summary(**options)
+
+
+def test_counts_with_an_exposure_have_the_errors_of_their_rates(rng):
+    """I = Σ eᵢμᵢxᵢxᵢᵀ, where eᵢμᵢ is the mean of a count in the exposure e."""
+    X, exposure = rng.normal(size=(80, 2)), rng.uniform(0.2, 5.0, size=80)
+    y = rng.poisson(exposure * np.exp(0.5 + X @ [0.3, -0.3])).astype(float)
+    model = gapless.PoissonRegressor(alpha=0.0, tol=1e-10).fit(X, y, offset=np.log(exposure))
+    summary = summary_of(model)
+    A = np.column_stack([np.ones(80), X])
+    mean = model.predict(X, offset=np.log(exposure))
+    expected = np.sqrt(np.diag(np.linalg.inv((A.T * mean) @ A)))
+    np.testing.assert_allclose(list(errors(summary).values()), expected, rtol=1e-6)
+    assert "exposures" in summary.weights

@@ -459,12 +459,11 @@ class KernelRidge(KernelRegressor):
         strengths = self._settled_strengths(rows.squares(self.kernel_, self.fit_intercept))
         c = self.dual_coef_.reshape(len(self.dual_coef_), -1)
         K, b = self.kernel_.gram(data.X), np.broadcast_to(self.intercept_, c.shape[1])
+        y, bias = data.y.reshape(len(c), -1), self.fit_intercept
         return ExpansionObjective(
             [
-                Expansion(K, target, data.weights, Squared(), *one, self.fit_intercept)
-                for target, *one in zip(
-                    data.y.reshape(len(c), -1).T, strengths.tolist(), c.T, b.tolist()
-                )
+                Expansion(K, y[:, k], data.weights, Squared(), strengths[k], c[:, k], b[k], bias)
+                for k in range(c.shape[1])
             ]
         )
 

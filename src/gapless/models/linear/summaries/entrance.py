@@ -66,7 +66,7 @@ def summarise(
         objective="" if formula is None else str(formula),
         rows=float(fitted.weights[fitted.is_counted].sum()),
         columns=int(model.n_features_in_),
-        weights=_weights_in_words(fitted),
+        weights=_weights_in_words(model, fitted),
         coefficients=_estimates(model, fitted, names, found, level),
         level=level,
         inference=words,
@@ -110,7 +110,7 @@ def _refits_in_words(model: Any, refits: int) -> str:
     )
 
 
-def _weights_in_words(fitted: Fitted) -> str:
+def _weights_in_words(model: Any, fitted: Fitted) -> str:
     weights = fitted.weights
     if np.all(weights == 1):
         return ""
@@ -121,6 +121,11 @@ def _weights_in_words(fitted: Fitted) -> str:
             "; some are not whole numbers: if they are precisions, proportional to 1/σᵢ², divide "
             "them by their mean, and the standard errors are right too"
         )
+        if getattr(model, "_takes_offset", False):
+            words += (
+                "; an offset makes them exposures, whose units count as rows: that is right for "
+                "Poisson, but not for an estimated √φ or the bootstrap"
+            )
     return f"{words}."
 
 
