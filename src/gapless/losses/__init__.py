@@ -14,6 +14,7 @@ from .gamma import Gamma
 from .hinge import Hinge
 from .huber import Huber
 from .logistic import Logistic
+from .modified_huber import ModifiedHuber
 from .perceptron import Perceptron
 from .poisson import Poisson
 from .quantile import Quantile
@@ -36,6 +37,7 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
+    "ModifiedHuber",
     "Perceptron",
     "Poisson",
     "Quantile",

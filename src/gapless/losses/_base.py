@@ -59,6 +59,8 @@ class Loss:
     caution: ClassVar[str | None] = None
     # Whether |ℓ‴| ≤ ℓ″ in every score: a Newton step d cut to log(1 + |d|) then never overshoots.
     is_self_concordant: ClassVar[bool] = False
+    # c where ℓ′ = −cy/(1 + exp(yz)), which steps by single rows know; 0 for any other loss.
+    sigmoid_height: float = 0.0
     has_curvature: ClassVar[bool] = False
     has_dual_box: ClassVar[bool] = False
     has_class_box: ClassVar[bool] = False

@@ -66,5 +66,10 @@ class Logistic(Loss):
         return self._c
 
     @property
+    def sigmoid_height(self):
+        """c."""
+        return self._c
+
+    @property
     def _c(self):
         return 1 / math.log(2) if self.base2 else 1.0
