@@ -22,7 +22,7 @@ from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._unique import attach_unique
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets, type_of_target, unique_labels
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from .named import OF_STRINGS
@@ -452,6 +452,32 @@ def read_labels(y: Any, X: Any) -> Array:
     # Find distinct labels once, not twice: it takes long among strings.
     check_classification_targets(attach_unique(y))
     return y
+
+
+def positions(labels: Array, known: Array) -> Array:
+    """The positions of labels among the classes announced in the first part."""
+    strange = np.setdiff1d(labels, known)
+    if len(strange):
+        raise ValueError(
+            f"The target label(s) {strange} in y do not exist in the initial classes {known}; "
+            "name all classes in the first call of partial_fit."
+        )
+    return np.searchsorted(known, labels)
+
+
+def known_classes(estimator: Any, classes: Any) -> Array:
+    """The classes of the first call, or those of this one if it is the first."""
+    known = getattr(estimator, "classes_", None)
+    if known is None and classes is None:
+        raise ValueError("classes must be passed on the first call to partial_fit.")
+    if classes is None:
+        return np.asarray(known)
+    given = unique_labels(classes)
+    if known is not None and not np.array_equal(known, given):
+        raise ValueError(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}."
+        )
+    return given
 
 
 def _read_objects(labels: Array) -> Array:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Formula
@@ -23,6 +22,8 @@ from ..._ground.stored import INPUT, Declaration, Labels
 from ..._ground.validation import (
     Training,
     check_values,
+    known_classes,
+    positions,
     read_classification,
     read_labels,
     read_numbers,
@@ -358,29 +359,3 @@ def read_part(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) 
     position = positions(read_labels(y, X), known)
     weights = read_weights(sample_weight, X)
     return Training(X, position, weights, weights, known, names)
-
-
-def positions(labels: Array, known: Array) -> Array:
-    """The positions of labels among the classes announced in the first part."""
-    strange = np.setdiff1d(labels, known)
-    if len(strange):
-        raise ValueError(
-            f"The target label(s) {strange} in y do not exist in the initial classes {known}; "
-            "name all classes in the first call of partial_fit."
-        )
-    return np.searchsorted(known, labels)
-
-
-def known_classes(estimator: Any, classes: Any) -> Array:
-    """The classes of the first call, or those of this one if it is the first."""
-    known = getattr(estimator, "classes_", None)
-    if known is None and classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit.")
-    if classes is None:
-        return np.asarray(known)
-    given = unique_labels(classes)
-    if known is not None and not np.array_equal(known, given):
-        raise ValueError(
-            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}."
-        )
-    return given

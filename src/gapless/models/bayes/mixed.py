@@ -21,13 +21,15 @@ from ..._ground.tables import readable
 from ..._ground.validation import (
     Training,
     check_given,
+    known_classes,
+    positions,
     read_labels,
     read_names,
     read_numbers,
     read_weights,
 )
 from ...unseen import multiple
-from ._base import LEARNED, SMOOTHED, NaiveBayesClassifier, known_classes, positions, refuse_sparse
+from ._base import LEARNED, SMOOTHED, NaiveBayesClassifier, refuse_sparse
 from .counting import Priors
 from .mixed_columns import CATEGORY, NUMBER, MixedColumns, Unseen
 from .moments import Sample
