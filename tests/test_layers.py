@@ -64,6 +64,7 @@ BESIDES = {
     ("models.svm", "models.linear"): "a support vector machine on features of its kernel",
     ("models.svm", "models.risk"): "features of a kernel in place of X",
     ("models.svm", "models.kernel_machines"): "least squares on the same features",
+    ("models.stochastic", "models.linear"): "linear models, fitted a few rows at a time",
     ("models.text", "models.bayes"): "counts of words, then naive Bayes",
     ("models.text", "models.linear"): "counts of words, then a linear model",
     ("data", "models.text"): "texts become the weighted words of TextClassifier",

@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     )
     from .models.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
     from .models.risk import RiskClassifier, RiskRegressor
+    from .models.stochastic import Perceptron, SGDClassifier, SGDRegressor
     from .models.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
     from .models.text import TextClassifier
     from .models.trees import (

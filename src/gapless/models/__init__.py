@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         kernel_machines,
         linear,
         neighbors,
+        risk,
+        stochastic,
         svm,
         text,
         trees,

@@ -1,8 +1,8 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
-fit proceeds; columns: their importance; decision, tree: what a model looks like. style is their
-common look, and svg makes them parts of a page.
+fit proceeds, and perceptron how that one does; columns: their importance; decision, tree: what a
+model looks like. style is their common look, and svg makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -14,6 +14,7 @@ from .curves import descent, learning, search, validation
 from .decision import decision
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .models import bias_variance, comparison, splits
+from .perceptron import perceptron
 from .predictions import (
     confusion,
     precision_recall,
@@ -43,6 +44,7 @@ __all__ = [
     "pair_dependence",
     "partial_dependence",
     "path",
+    "perceptron",
     "precision_recall",
     "predicted",
     "reliability",

@@ -111,7 +111,8 @@ def measure(
             judge.metric, train, f"all targets are equal, so {judge.metric} means nothing"
         )
     found = getattr(model, "certificate_", None)
-    if found is not None and found.kind == "stopped" and found.relative_gap > FAR:
+    is_stopped = found is not None and found.kind == "stopped" and not fitted.refits_alike
+    if is_stopped and found.relative_gap > FAR:
         return _unknown(
             judge.metric,
             train,

@@ -79,6 +79,8 @@ class Fitted:
     is_plain: ClassVar[bool] = False
     # Whether the model keeps its shape however weak its penalty is.
     is_limited: ClassVar[bool] = True
+    # Whether a refit ends as far from the optimum as the fit; it ends at it.
+    refits_alike: ClassVar[bool] = False
     # Whether it reproduces the targets of its training rows, whatever its penalty.
     interpolates: ClassVar[bool] = False
 

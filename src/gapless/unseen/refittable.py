@@ -43,6 +43,8 @@ class Refittable(ABC):
     strength = "the penalty"
     # Whether scores are meant as probabilities of classes.
     has_probabilities = True
+    # Whether a refit takes the steps of the fit and ends as far from the optimum as it.
+    refits_alike = False
     # Whether the model keeps its shape however little it is regularised.
     is_limited = False
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from ._base import SELECT, Mapped
+    from ._base import SELECT, LinearModel, Mapped
     from .generalized import GammaRegressor, PoissonRegressor, TweedieRegressor
     from .huber import HuberRegressor
     from .lasso import ElasticNet, Lasso
@@ -21,11 +21,19 @@ if TYPE_CHECKING:
     from .logistic import LogisticRegression, logistic_loss
     from .logistic_cv import LogisticRegressionCV
     from .multi_task import MultiTaskLasso, MultiTaskLassoCV
-    from .parameters import OF_CLASSES, OF_TARGETS, ROWS, SOLVED
+    from .parameters import DATA, OF_CLASSES, OF_TARGETS, ROWS, SOLVED
     from .path import Path, ScoredPath
     from .path_choice import PathChoice
     from .path_following import follow
-    from .problems import classification_problems, dense, fitted_of, regression_problems, unpack
+    from .problems import (
+        classification_problems,
+        dense,
+        fitted_of,
+        pack,
+        regression_problems,
+        stored_coefficients,
+        unpack,
+    )
     from .quantile import QuantileRegressor
     from .ridge import Ridge, RidgeClassifier
     from .ridge_cv import RidgeClassifierCV, RidgeCV
