@@ -11,7 +11,7 @@ import numpy as np
 from ...._ground.about import Formula
 from ....certificates import NO_MINIMISER
 from ....unseen import Fitted, Generalization, NotAvailable
-from .findings import collinearity_in_words, is_extreme, separating, separation_in_words
+from .findings import collinearity_in_words, may_be_separated, separating, separation_in_words
 from .inference import Inference, inferred
 from .refits import Refits, bootstrapped
 from .result import BIAS, CoefficientEstimate, Summary
@@ -134,7 +134,7 @@ def _separation(model: Any, fitted: Fitted, names: list[str]) -> list[str]:
     sentences = []
     for problem, at in zip(fitted.problems, fitted.parameters):
         # A solver may also stop, or be content, before it is clear that no minimiser exists.
-        if _recedes(model) or is_extreme(problem, at):
+        if _recedes(model) or may_be_separated(problem, at):
             columns = separating(problem)
             if columns is not None:
                 sentences.append(separation_in_words([names[j] for j in columns]))

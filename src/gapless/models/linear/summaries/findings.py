@@ -10,7 +10,7 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from ...._ground.percent import percent
-from ....problem import Parameters, Problem
+from ....problem import Parameters, Problem, eigenvectors
 
 Array = np.ndarray
 
@@ -20,12 +20,13 @@ NEARLY, EXACTLY = 0.01, 1e-10
 # Parts of a combination smaller than this, in standard deviations, are not mentioned.
 SMALL_PART = 0.05
 # With more columns, or entries of a linear programme, the search takes too long.
-MOST_COLUMNS, MOST_ENTRIES = 1000, 5_000_000
+MOST_COLUMNS, MOST_ENTRIES = 1000, 1_000_000
 MOST_NAMED = 5
 # A score at which a loss has reached its asymptote, as in `certificates`.
 FAR, FLAT = 60.0, 1e-12
-# Rows with a smaller part of the largest curvature may be separated.
-EXTREME = 1e-3
+# Rows with a smaller part of the largest slope may be separated; directions with a smaller part of
+# the largest eigenvalue do not move the others.
+LIVE, IDLE = 1e-2, 1e-9
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,23 @@ def _in_words(found: Combination, names: Sequence[str], has_bias: bool, is_free:
 # ---- separation ----------------------------------------------------------------------------------
 
 
-def is_extreme(problem: Problem, at: Parameters) -> bool:
-    """Whether the loss of some rows has hardly any curvature left, as where scores run away."""
-    if not len(problem.free) or not problem.loss.has_curvature:
+def may_be_separated(problem: Problem, at: Parameters) -> bool:
+    """Whether a direction is left along which scores may run away.
+
+    Rows that the loss still pulls on do not move along such a direction, so there is none if these
+    rows determine all coefficients.
+    """
+    columns = problem.free_columns
+    if not columns.m or not problem.loss.has_curvature or columns.m > MOST_COLUMNS:
         return False
-    z = problem.predictions(at.w, at.b)[problem.weights > 0]
-    curvature = problem.loss.curvature(problem.y[problem.weights > 0], z)
-    return bool(np.min(curvature) < EXTREME * np.max(curvature))
+    pull = np.abs(problem.derivative(problem.predictions(at.w, at.b))).reshape(problem.n, -1)
+    units = np.multiply.outer(columns.units, columns.units)
+    for of_score in pull.T:
+        is_live = of_score > LIVE * of_score.max()
+        values = eigenvectors(columns.gram(is_live.astype(float)) * units)[0]
+        if values[0] <= IDLE * values[-1]:
+            return True
+    return False
 
 
 def separating(problem: Problem) -> Array | None:
