@@ -378,9 +378,24 @@ def test_gamma_follows_its_rules(rng):
     assert single == pytest.approx(1 / (5 * (X + 1e4).astype(np.float32).astype(float).var()))
 
 
+def test_sigma_is_the_width_in_place_of_gamma(rng):
+    X = rng.random((6, 3))
+    away = X[:, None] - X
+    squares, sums = (away**2).sum(axis=2), np.abs(away).sum(axis=2)
+    np.testing.assert_allclose(Gaussian(sigma=0.7).gram(X), np.exp(-squares / (2 * 0.7**2)))
+    np.testing.assert_allclose(Laplacian(sigma=0.7).gram(X), np.exp(-sums / 0.7))
+    chi2 = (away**2 / (X[:, None] + X)).sum(axis=2)
+    np.testing.assert_allclose(Chi2(sigma=0.7).gram(X), np.exp(-chi2 / (2 * 0.7**2)))
+    # It is stored as γ, so that equal kernels are equal values.
+    assert Gaussian(sigma=0.5) == Gaussian(gamma=2.0) == Gaussian(sigma=9.0).replace(gamma=2.0)
+    assert repr(Gaussian(sigma=0.5)) == "Gaussian(gamma=2.0)"
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: Gaussian(sigma=0.0), "sigma must be a finite number > 0, got 0.0"),
+        (lambda: Laplacian(2.0, sigma=1.0), "sigma=1.0 and gamma=2.0 both set the width"),
         (lambda: Gaussian(-1.0), "gamma must be a finite number ≥ 0, got -1.0"),
         (lambda: Gaussian("big"), 'gamma must be "scale", "auto" or a number ≥ 0, got \'big\''),
         (lambda: Polynomial(degree=2.5), "degree must be a whole number ≥ 0, got 2.5"),

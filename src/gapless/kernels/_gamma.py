@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._ground.design import Design
-from .._ground.parameters import check_nonnegative
+from .._ground.parameters import check_nonnegative, check_positive
 from ._base import Kernel
 from ._rows import as_rows
 
@@ -21,6 +22,25 @@ def check_gamma(gamma: Any) -> None:
     if isinstance(gamma, str):
         raise ValueError(f'gamma must be "scale", "auto" or a number ≥ 0, got {gamma!r}.')
     check_nonnegative("gamma", gamma)
+
+
+def set_width(kernel: Kernel, sigma: float | None, gamma_of: Callable[[float], float]) -> None:
+    """Turn the width σ, if it is given instead of γ, into γ; both at once are an error."""
+    if sigma is None:
+        return
+    given, usual = (getattr(one, "gamma") for one in (kernel, type(kernel)))  # noqa: B009
+    if given != usual:
+        raise ValueError(
+            f"sigma={sigma!r} and gamma={given!r} both set the width of the kernel; give one of "
+            "them."
+        )
+    check_positive("sigma", sigma)
+    object.__setattr__(kernel, "gamma", gamma_of(float(sigma)))
+
+
+def of_squares(sigma: float) -> float:
+    """γ = 1/(2σ²), of kernels of squared distances."""
+    return 0.5 / sigma**2
 
 
 def resolve_gamma(kernel: Kernel, X: Any, weights: Any = None, of_none: float | None = None) -> Any:

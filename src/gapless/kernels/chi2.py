@@ -1,13 +1,13 @@
 """Chi-squared kernels, for histograms: rows of counts or shares."""
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._ground import core
 from ._compiled import _Compiled
-from ._gamma import check_gamma, resolve_gamma
+from ._gamma import check_gamma, of_squares, resolve_gamma, set_width
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,16 @@ class Chi2(_Compiled):
     ----------
     gamma : float ≥ 0, "scale", "auto" or None, default=1.0
         γ. "scale" is 1/(d · variance of the entries of X), "auto" is 1/d, None is 1.
+    sigma : float, optional
+        σ > 0, the width, in place of γ = 1/(2σ²): the sum is a squared distance.
     """
 
     gamma: float | str | None = 1.0
+    sigma: InitVar[float | None] = None
 
-    def __post_init__(self):
+    def __post_init__(self, sigma):
         check_gamma(self.gamma)
+        set_width(self, sigma, of_squares)
 
     def narrowed(self, factor):
         return self.replace(gamma=self.gamma * factor)

@@ -1,6 +1,6 @@
 """The Gaussian kernel, also called the radial basis function (RBF)."""
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 import scipy.special
@@ -8,7 +8,7 @@ import scipy.special
 from .._ground import core
 from ._compiled import _Compiled
 from ._frequencies import orthogonal_normals
-from ._gamma import check_gamma, resolve_gamma
+from ._gamma import check_gamma, of_squares, resolve_gamma, set_width
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,18 @@ class Gaussian(_Compiled):
     ----------
     gamma : float ≥ 0, "scale", "auto" or None, default="scale"
         γ. "scale" is 1/(d · variance of the entries of X), "auto" or None is 1/d.
+    sigma : float, optional
+        σ > 0, the width, in place of γ = 1/(2σ²).
     """
 
     gamma: float | str | None = "scale"
+    sigma: InitVar[float | None] = None
     aliases = ("rbf",)
     positive_parameters = ("gamma",)
 
-    def __post_init__(self):
+    def __post_init__(self, sigma):
         check_gamma(self.gamma)
+        set_width(self, sigma, of_squares)
 
     def narrowed(self, factor):
         return self.replace(gamma=self.gamma * factor)

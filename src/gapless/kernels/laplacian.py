@@ -1,12 +1,17 @@
 """The Laplacian kernel: like the Gaussian one, of sums of absolute differences."""
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 import scipy.special
 
 from .._ground import core
 from ._compiled import _Compiled
-from ._gamma import check_gamma, resolve_gamma
+from ._gamma import check_gamma, resolve_gamma, set_width
+
+
+def _of_distances(sigma):
+    """γ = 1/σ."""
+    return 1 / sigma
 
 
 @dataclass(frozen=True)
@@ -17,13 +22,17 @@ class Laplacian(_Compiled):
     ----------
     gamma : float ≥ 0, "scale", "auto" or None, default="auto"
         γ. "scale" is 1/(d · variance of the entries of X), "auto" or None is 1/d.
+    sigma : float, optional
+        σ > 0, the width, in place of γ = 1/σ.
     """
 
     gamma: float | str | None = "auto"
+    sigma: InitVar[float | None] = None
     positive_parameters = ("gamma",)
 
-    def __post_init__(self):
+    def __post_init__(self, sigma):
         check_gamma(self.gamma)
+        set_width(self, sigma, _of_distances)
 
     def narrowed(self, factor):
         return self.replace(gamma=self.gamma * factor**0.5)
