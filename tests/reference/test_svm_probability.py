@@ -9,9 +9,11 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as PeerSVC
+from sklearn.svm import LinearSVC as PeerLinearSVC
 
-from gapless.models.svm import SVC
-from gapless.models.svm.probability import Probabilities, couple, fit_slopes, with_largest
+import gapless
+from gapless import SVC, LinearSVC
+from gapless.unseen.class_probabilities import Probabilities, couple, fit_slopes, with_largest
 
 ONE_PAIR = np.array([[1, 0]])
 
@@ -143,17 +145,18 @@ def test_scores_of_classes_become_a_softmax(rng):
 # ---- of fitted machines --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("machine, peer_of_it", [(SVC, PeerSVC), (LinearSVC, PeerLinearSVC)])
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
-def test_log_loss_is_no_worse_than_of_a_second_fit_in_folds(load):
+def test_log_loss_is_no_worse_than_of_a_second_fit_in_folds(load, machine, peer_of_it):
     X, y = load(return_X_y=True)
     ours, theirs = [], []
     for seed in range(3):
         part = train_test_split(X, y, train_size=0.4, random_state=seed, stratify=y)
         scaler = StandardScaler().fit(part[0])
         seen, unseen, y_seen, y_unseen = *(scaler.transform(x) for x in part[:2]), *part[2:]
-        model = SVC().fit(seen, y_seen)
+        model = machine().fit(seen, y_seen)
         ours.append(log_loss(y_unseen, model.predict_proba(unseen)))
-        peer = CalibratedClassifierCV(PeerSVC(), ensemble=False).fit(seen, y_seen)
+        peer = CalibratedClassifierCV(peer_of_it(), ensemble=False).fit(seen, y_seen)
         theirs.append(log_loss(y_unseen, peer.predict_proba(unseen)))
     assert np.mean(ours) <= 1.05 * np.mean(theirs)
 
@@ -168,10 +171,40 @@ def test_probabilities_predictions_and_decisions_agree_on_every_row(parameters):
         assert np.array_equal(model.decision_function(X).argmax(axis=1), p.argmax(axis=1))
 
 
-def test_two_classes_are_even_where_the_decision_is_zero():
+@pytest.mark.parametrize("machine", [SVC, LinearSVC])
+def test_two_classes_are_even_where_the_decision_is_zero(machine):
     X, y = load_breast_cancer(return_X_y=True)
-    model = SVC().fit(X, y)
+    X = StandardScaler().fit_transform(X)
+    model = machine().fit(X, y)
     p, decision = model.predict_proba(X)[:, 1], model.decision_function(X)
     assert np.array_equal(p > 0.5, decision > 0)
     order = np.argsort(decision)
     assert np.all(np.diff(p[order]) >= 0)
+
+
+@pytest.mark.parametrize("form", [{}, {"loss": "hinge"}, {"multi_class": "crammer_singer"}])
+def test_linear_machines_have_probabilities_that_agree_with_predictions(form, tmp_path):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = LinearSVC(C=0.05, **form).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert np.array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p)
+    # A model of few rows is saved with them, computed if they have not been.
+    fresh = LinearSVC(C=0.05, **form).fit(X, y)
+    gapless.save(fresh, tmp_path / "model.gapless")
+    np.testing.assert_array_equal(gapless.load(tmp_path / "model.gapless").predict_proba(X), p)
+
+
+def test_linear_machines_of_many_rows_compute_probabilities_while_they_have_their_data(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr("gapless.models.linear.support_vectors.KEPT_ROWS", 50)
+    X, y = load_iris(return_X_y=True)
+    model = LinearSVC().fit(X, y)
+    gapless.save(model, tmp_path / "model.gapless")
+    late = gapless.load(tmp_path / "model.gapless")
+    with pytest.raises(AttributeError, match="predict_proba once before"):
+        late.predict_proba(X)
+    assert model.predict_proba(X).shape == (150, 3)

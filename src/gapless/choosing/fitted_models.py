@@ -313,7 +313,9 @@ def _metric_of(model: Any) -> str:
     """The score that tunes models: their own loss, on left-out rows."""
     if is_regressor(model):
         return "neg_mean_squared_error"
-    return "neg_log_loss" if hasattr(model, "predict_proba") else "neg_loss"
+    # A machine is tuned by its hinge; its probabilities come later.
+    has_likelihood = hasattr(model, "predict_proba") and not hasattr(model, "probabilities_")
+    return "neg_log_loss" if has_likelihood else "neg_loss"
 
 
 def _from_worst(scores: Array) -> Array:

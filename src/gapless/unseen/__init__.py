@@ -4,8 +4,8 @@
 `refittable` (anything else); `held_out` predicts its rows by `leave_one_out` or by `folds`,
 `population` out of bag; `trial` checks the formula, `scores` scores, `verdict` compares with
 `versions` of less and more freedom, `result` puts it in words. `conformal` and `predicting` make
-intervals and sets, `search` and `selection_bias` choose and correct a score for having been chosen,
-and `remembering` is what estimators inherit.
+intervals and sets, `class_probabilities` probabilities of classes; `search` and `selection_bias`
+choose and correct a score for having been chosen, and `remembering` is what estimators inherit.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING
 from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
+    from .class_probabilities import (
+        KEPT_ROWS,
+        LaterProbabilities,
+        Probabilities,
+        fit_slopes,
+        with_largest,
+    )
     from .conformal import (
         MOST_ROWS,
         Calibration,

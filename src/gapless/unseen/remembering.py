@@ -168,12 +168,16 @@ class Remembering:
 
     def _remembered(self, cure: str) -> Any:
         """The fit with its data, while the model refers to them."""
+        return self._fitted(*self._kept_training(f"call {cure}"))
+
+    def _kept_training(self, cure: str) -> tuple[Any, ...]:
+        """What the fit keeps, its data first, while the model refers to them."""
         check_is_fitted(self)
         if not self._holds_training:
             raise AttributeError(
-                f"this {type(self).__name__} no longer holds its training data; call {cure}."
+                f"this {type(self).__name__} no longer holds its training data; {cure}."
             )
-        return self._fitted(*vars(self)["_training"])
+        return vars(self)["_training"]
 
     @property
     def _holds_training(self) -> bool:

@@ -1,10 +1,10 @@
 """Linear models as scikit-learn classes: each says what is minimised, and `_base` does the rest.
 
-One file for each kind of model: `least_squares`, `ridge`, `lasso`, `multi_task`, `support_vectors`,
-`logistic`. `tasks` reads data and predicts numbers or classes, `problems` goes from data to what is
-minimised. Strengths are chosen in `tuning` and the files with "cv" in their name: `strengths` says
-where to look, `path_following` solves there and holds rows out, `path` is what was found, and
-`path_choice` corrects the score of the winner.
+One file for each kind of model: `least_squares`, `ridge`, `lasso`, `multi_task`, `support_vectors`
+(with `kkt` and `hard_margin`), `logistic`. `tasks` reads data and predicts numbers or classes,
+`problems` goes from data to what is minimised. Strengths are chosen in `tuning` and the files with
+"cv" in their name: `strengths` says where to look, `path_following` solves there and holds rows
+out, `path` is what was found, and `path_choice` corrects the score of the winner.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._base import SELECT, LinearModel, Mapped
     from .generalized import GammaRegressor, PoissonRegressor, TweedieRegressor
     from .huber import HuberRegressor
+    from .kkt import ABSENT, KKT_STATUS
     from .lasso import ElasticNet, Lasso
     from .lasso_cv import ElasticNetCV, LassoCV
     from .least_squares import LinearRegression

@@ -175,7 +175,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _conformity(self, scores: Array) -> Array:
         """How well each class fits rows with scores (n, K): by probability, or by its lead."""
-        if hasattr(self, "predict_proba"):
+        if _has_probabilities(self):
             return self._standing_in(scores).predict_proba(np.arange(len(scores))[:, None])
         return leads(scores)[:, -len(self.classes_) :]
 

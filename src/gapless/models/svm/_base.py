@@ -33,8 +33,8 @@ from ...certificates import CURE, Certificate
 from ...kernels import KERNEL_INSTANCE, Kernel
 from ...problem import KernelMatrix
 from ...solvers import Trace
-from ...unseen import JUDGED, LOO, Remembering, take_over
-from ..linear import dense
+from ...unseen import JUDGED, KEPT_ROWS, LOO, Remembering, take_over
+from ..linear import ABSENT, KKT_STATUS, dense
 from ..risk import Expansion, ExpansionObjective
 from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
@@ -49,13 +49,10 @@ Array = np.ndarray
 
 PRECOMPUTED = "precomputed"
 # The state of a row in words: by its multiplier α and bound C, or absent without weight.
-STATUS = {INACTIVE: "inactive", ON_MARGIN: "on margin", BOUNDED: "bounded"}
-ABSENT = "absent"
+STATUS = dict(zip((INACTIVE, ON_MARGIN, BOUNDED), KKT_STATUS))
 # Kernel values in float32 take half the time and memory; what they lack is corrected afterwards.
 # With fewer rows than this, or for a smaller tolerance, it does not pay.
 FEW_ROWS, SHARP = 1000, 1e-5
-# A fit to up to this many rows keeps its kernel matrix, for estimates on unseen data.
-KEPT_ROWS = 3000
 # What the machines share, for `described`.
 MACHINE = """
 kernel : str, Kernel or callable

@@ -38,9 +38,9 @@ from .tuning_scores import KEPT_BYTES, TOLERANCE, Candidates
 
 Array = np.ndarray
 
-HINGES: dict[str, Loss] = {
-    "crammer_singer": CrammerSinger(),
-    "weston_watkins": WestonWatkins(),
+HINGES: dict[str, Callable[[float], Loss]] = {
+    "crammer_singer": CrammerSinger,
+    "weston_watkins": WestonWatkins,
 }
 # The smallest violation to which single rows are solved; and how much smaller the next one is if
 # the gap is still too large.
@@ -54,6 +54,17 @@ class ClassHinge(Objective):
 
     C: float
     loss: Loss
+    margin: float = 1.0
+
+    def unit(self, y: Array, s: Array, norm: float) -> float:
+        """The margin Δ."""
+        return self.margin
+
+    def problem(self, gram: Array, y: Array, s: Array, K: int) -> ClassProblem:
+        """The problem of rows of K classes y and weights s, on their kernel values."""
+        return ClassProblem(
+            gram, y, self.C * s, self.loss, K, self.scale(y, s, K), margin=self.margin
+        )
 
     def judge_all(self, y: Array, s: Array, points: Sequence[Point], z: Array) -> list[Judgement]:
         """Primal, dual and conditions, class by class; y are the classes, z (n, K) the scores."""
@@ -164,7 +175,7 @@ class JointMachine(Machine):
         assert gram is not None
         y, s = self.classes[rows], weights[rows]
         some = gram if len(rows) == self.matrix.n else gram[np.ix_(rows, rows)]
-        return ClassProblem(some, y, objective.C * s, objective.loss, K, objective.scale(y, s, K))
+        return objective.problem(some, y, s, K)
 
     def _descend_to(
         self, tol: float, max_iter: int | None, callback: Callable | None
@@ -331,7 +342,7 @@ class JointCandidates(Candidates):
         """The problem of some rows."""
         y, s, K = self.y[rows], self.machine.weights[rows], len(self.machine.parts)
         own = gram[np.ix_(rows, rows)]
-        return ClassProblem(own, y, objective.C * s, objective.loss, K, objective.scale(y, s, K))
+        return objective.problem(own, y, s, K)
 
     def _on(self, gamma: float | None) -> _Folds:
         """The machines on the kernel matrix of this γ."""

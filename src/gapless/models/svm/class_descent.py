@@ -57,6 +57,8 @@ class ClassProblem:
         How many classes there are.
     scale : float
         The objective at w = 0, to which gaps are relative.
+    margin : float, default=1.0
+        Δ of the loss, to which violations are relative.
     """
 
     gram: Array
@@ -65,6 +67,7 @@ class ClassProblem:
     loss: Loss
     count: int
     scale: float
+    margin: float = 1.0
 
     def descend(
         self,
@@ -73,14 +76,14 @@ class ClassProblem:
         max_iter: int | None = None,
         callback: Callable | None = None,
     ) -> ClassSolution:
-        """Solve until no row violates its conditions by more than `tol`, from (θ, b) if given."""
+        """Solve until no row violates its conditions by more than tol·Δ, from (θ, b) if given."""
         state = _State(self, start)
         trace, began, status = Trace(), time.monotonic(), "max_iter"
         most = min(max(SWEEPS_PER_ROW * len(self.y), FEWEST_SWEEPS), MOST_SWEEPS)
         most = most if max_iter is None else max_iter
         try:
             while trace.steps < most:
-                sharper = MARGIN * tol
+                sharper = MARGIN * tol * self.margin
                 violation, sums = state.advance(sharper, min(SWEEPS, most - trace.steps), trace)
                 if violation <= sharper and sums <= state.sum_limit(sharper):
                     status = "optimal"
@@ -139,7 +142,7 @@ class _State:
         self.lower, self.upper = -limit * box.upper, -limit * box.lower
         self.theta, self.b = np.zeros((n, K)), np.zeros(K)
         self.products = np.zeros((K, n))
-        self.accuracy = FIRST
+        self.accuracy = FIRST * problem.margin
         self.unit = float(np.diagonal(problem.gram).mean()) or 1.0
         self.rho = LENT * self.unit
         if start is not None:
@@ -152,7 +155,7 @@ class _State:
 
     def sum_limit(self, tol: float) -> float:
         """How far the sums of θ may be from 0, so that they hardly affect gap and violation."""
-        largest = float(np.max(np.abs(self.b), initial=1.0))
+        largest = float(np.max(np.abs(self.b), initial=self.problem.margin))
         of_gap = self.problem.scale / (len(self.b) * largest)
         return OF_SUMS * tol * min(of_gap, 1 / self.unit)
 

@@ -55,6 +55,13 @@ class Arrangement:
         """
         return None
 
+    def signs(self, y: Array) -> Array:
+        """Targets ±1 of rows of classes y, (n, problems); 0 where a row is not in the problem."""
+        if self.sides is None:
+            return np.where(y[:, None] == np.arange(self.count), 1, -1).astype(np.int8)
+        first, second = self.sides.T
+        return (y[:, None] == first).astype(np.int8) - (y[:, None] == second)
+
     def parts(self, blocks: Blocks, y: Array) -> list[Part]:
         """The problems on rows sorted by class; y are the targets of a machine without classes."""
         raise NotImplementedError

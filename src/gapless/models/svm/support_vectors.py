@@ -129,6 +129,17 @@ def blocks_of_support(model: Any) -> list[slice]:
     return [slice(int(first), int(last)) for first, last in pairwise(ends)]
 
 
+def multipliers(model: Any) -> Array:
+    """|θ| of all training rows of the fit in each problem, (n, problems); 0 in others' problems."""
+    blocks = blocks_of_support(model)
+    arrangement = model._fitted_arrangement(len(blocks))
+    thetas = arrangement.unpack(blocks, dense(model.dual_coef_))
+    found = np.zeros((model.shape_fit_[0], arrangement.problems))
+    for k, part in enumerate(arrangement.parts(blocks, np.zeros(blocks[-1].stop))):
+        found[model.support_[part.rows], k] = np.abs(thetas[k])
+    return found
+
+
 # ---- scoring -------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -19,15 +20,23 @@ from ..._ground.docstrings import FEATURES, described
 from ..._ground.stored import Declaration, Labels, Unused, Value, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_classification
-from ...unseen import Calibration, predict_set, sets_of
-from ._base import KEPT_ROWS, MACHINE, OPEN, TRAINING, SupportVectorMachine
+from ...losses import Loss
+from ...unseen import (
+    KEPT_ROWS,
+    Calibration,
+    LaterProbabilities,
+    Probabilities,
+    predict_set,
+    sets_of,
+    with_largest,
+)
+from ._base import MACHINE, OPEN, TRAINING, SupportVectorMachine
 from .all_in_one import HINGES, ClassHinge, JointCandidates, JointFit, JointMachine
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .objectives import HardMargin, Objective, SoftMargin
 from .on_features import APPROXIMATED, CONSTRAINTS, WithApproximation
-from .probability import LaterProbabilities, Probabilities, with_largest
-from .support_vectors import SUPPORT
+from .support_vectors import SUPPORT, multipliers
 from .training_rows import TrainingRows, check_precomputed, counted_weights, read_any
 from .tuning import TUNED
 
@@ -67,6 +76,15 @@ probabilities_ : LaterProbabilities
     How scores become probabilities; fitted when `predict_proba` is first called.
 margin_ : float or ndarray of shape (n_problems,)
     Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
+alpha_ : ndarray of shape (n_samples,) or (n_samples, n_problems)
+    Multipliers α of the training rows, for two classes one each; for more a column for each
+    problem, in the order of `intercept_`, 0 where a row is not in the problem. A row of weight s
+    has α from 0 to C·s: that of weight 2 is the sum of those of a row given twice. With one problem
+    for all classes the columns are the rivals of the row's own class, which has 0 in its own.
+slack_ : ndarray of shape (n_samples,) or (n_samples, n_problems)
+    Slacks ξ = max(0, 1 − t·score) of the training rows, by how much each is short of the margin,
+    whatever its weight; columns as for `alpha_`. One for each row where there is one problem for
+    all classes: its loss. Computed on first access, from the data that the fit refers to.
 n_iter_ : ndarray of shape (n_problems,)
     Number of steps for each problem.
 trace_ : Trace or list of Trace
@@ -86,10 +104,11 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         "classes_": Labels(least=2),
         "class_weight_": Unused(),
         "margin_": Unused(),
+        "slack_": Unused(),
         "multi_class_": Word(*ARRANGEMENTS),
         "probabilities_": Value(LaterProbabilities),
     }
-    _on_demand = (*SupportVectorMachine._on_demand, "probA_", "probB_")
+    _on_demand = (*SupportVectorMachine._on_demand, "slack_", "probA_", "probB_")
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -194,6 +213,37 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             "multi_class_": self.multi_class,
             "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
         }
+
+    # ---- the multipliers and slacks of the training rows -----------------------------------------
+
+    @property
+    def alpha_(self):
+        """Multipliers α of the training rows, (n_samples,) or (n_samples, n_problems)."""
+        check_is_fitted(self)
+        found = multipliers(self)
+        if self.multi_class_ in HINGES and len(self.classes_) > 2:
+            # θ of the own class is the sum of those of its rivals: no multiplier of a constraint.
+            of_support = np.repeat(np.arange(len(self.classes_)), self.n_support_)
+            found[self.support_, of_support] = 0.0
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    @cached_property
+    def slack_(self):
+        """Slacks ξ of the training rows, (n_samples,) or (n_samples, n_problems)."""
+        data: Training = self._kept_training(
+            "slacks are max(0, 1 − t·score) of the scores of decision_function, with t = ±1"
+        )[0]
+        scores = self._problem_scores(data.X)
+        found = self._slacks(data.y, scores)
+        found[data.weights == 0] = 0.0
+        return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+
+    def _slacks(self, y: Array, scores: Array) -> Array:
+        """By how much rows of classes y are short of the margin, from their scores."""
+        signs = self._fitted_arrangement(len(self.classes_)).signs(y)
+        return np.where(signs != 0, np.maximum(1 - signs * scores, 0.0), 0.0)
+
+    # ---- predicting ------------------------------------------------------------------------------
 
     @described(ROWS)
     def decision_function(self, X):
@@ -348,8 +398,11 @@ class SVC(WithApproximation, SupportVectorClassifier):
     multi_class : {"ovo", "ovr", "crammer_singer", "weston_watkins"}, default="ovo"
         One problem for each pair of classes, for each class against the rest, or one for all
         classes, ½Σₖ‖wₖ‖² + C Σᵢ sᵢ ℓᵢ, where ℓ is the largest (Crammer and Singer) or the sum
-        (Weston and Watkins) of what rivals lack of the margin, max(0, 1 + zₖ − z_y) for k ≠ y. Two
+        (Weston and Watkins) of what rivals lack of the margin, max(0, Δ + zₖ − z_y) for k ≠ y. Two
         classes are one problem in any case.
+    margin : float, default=1.0
+        Δ > 0, by which the score of a row's own class is to lead, where there is one problem for
+        all classes. Scores are then those of margin 1 with C/Δ, times Δ.
 
     Notes
     -----
@@ -391,6 +444,7 @@ class SVC(WithApproximation, SupportVectorClassifier):
         **SupportVectorClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right"), *OPEN],
         "multi_class": [StrOptions({*ARRANGEMENTS, *HINGES})],
+        "margin": [Interval(Real, 0.0, None, closed="neither")],
         "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
         "select": [StrOptions({"min", "1se"})],
         **CONSTRAINTS,
@@ -415,6 +469,7 @@ class SVC(WithApproximation, SupportVectorClassifier):
         break_ties=None,
         random_state=None,
         multi_class="ovo",
+        margin=1.0,
         time_limit=None,
         select="min",
         approximation="auto",
@@ -436,6 +491,7 @@ class SVC(WithApproximation, SupportVectorClassifier):
         self.break_ties = break_ties
         self.random_state = random_state
         self.multi_class = multi_class
+        self.margin = margin
         self.time_limit = time_limit
         self.select = select
         self.approximation = approximation
@@ -449,6 +505,18 @@ class SVC(WithApproximation, SupportVectorClassifier):
         assert data.classes is not None
         return self.multi_class in HINGES and len(data.classes) > 2
 
+    def _read(self, X, y, sample_weight, *, reset=True) -> Training:
+        data = super()._read(X, y, sample_weight, reset=reset)
+        assert data.classes is not None
+        if self.margin != 1 and not self._is_joint(data):
+            why = "two classes" if len(data.classes) == 2 else f'multi_class="{self.multi_class}"'
+            raise ValueError(
+                f"margin={self.margin:g} concerns one problem for more than two classes, "
+                f'multi_class="crammer_singer" or "weston_watkins", and there is {why}; leave it '
+                f"at 1: scores with margin Δ are those of C/Δ, times Δ."
+            )
+        return data
+
     def _machine(self, data, rows, kernel=None) -> Machine:
         machine = super()._machine(data, rows, kernel)
         if not self._is_joint(data):
@@ -458,10 +526,19 @@ class SVC(WithApproximation, SupportVectorClassifier):
                 f'C=inf is not available for multi_class="{self.multi_class}"; set a large C, or '
                 'use multi_class="ovo".'
             )
-        objective = ClassHinge(float(self.C), HINGES[self.multi_class])
+        objective = ClassHinge(float(self.C), self._hinge(), float(self.margin))
         return JointMachine(
             machine.matrix, objective, machine.parts, machine.weights, machine.blocks
         )
+
+    def _hinge(self) -> Loss:
+        """The loss of one problem for all classes."""
+        return HINGES[self.multi_class](float(self.margin))
+
+    def _slacks(self, y: Array, scores: Array) -> Array:
+        if self.multi_class_ not in HINGES or len(self.classes_) == 2:
+            return super()._slacks(y, scores)
+        return self._as_fitted()._hinge().value(y, scores)
 
     def _candidates_type(self, machine):
         return (
@@ -474,8 +551,11 @@ class SVC(WithApproximation, SupportVectorClassifier):
         return JointFit if isinstance(machine, JointMachine) else super()._fit_type(machine)
 
     def _formula(self) -> Formula:
-        pairs = ", for each pair of classes" if len(self.classes_) > 2 else ""
-        return Formula(
-            f"½‖w‖² + C Σᵢ max(0, 1 − tᵢ(⟨w, φ(xᵢ)⟩ + b)){pairs}",
-            {"C": chosen(self, "C"), "kernel": chosen(self, "kernel")},
-        )
+        known = {"C": chosen(self, "C"), "kernel": chosen(self, "kernel")}
+        if len(self.classes_) > 2 and self.multi_class_ in HINGES:
+            sign = "maxₖ" if self.multi_class_ == "crammer_singer" else "Σₖ"
+            loss = f"{sign} max(0, Δ + zᵢₖ − zᵢ_y), k ≠ yᵢ, zᵢₖ = ⟨wₖ, φ(xᵢ)⟩ + bₖ"
+            return Formula(f"½Σₖ‖wₖ‖² + C Σᵢ {loss}", known | {"Δ": self.margin})
+        each = {"ovo": "for each pair of classes", "ovr": "for each class against the others"}
+        pairs = f", {each[self.multi_class_]}" if len(self.classes_) > 2 else ""
+        return Formula(f"½‖w‖² + C Σᵢ max(0, 1 − tᵢ(⟨w, φ(xᵢ)⟩ + b)){pairs}", known)

@@ -19,13 +19,12 @@ from ..._ground.interrupt import check, deadline
 from ..._ground.threads import thread_count
 from ...problem import KernelMatrix
 from ...solvers import BoxProblem
-from ...unseen import MergedRows, mean_and_error
+from ...unseen import MergedRows, fit_slopes, mean_and_error
 from .held_out import STEPS_OF_REFIT
 from .leaving_out import Mates, statuses_of
 from .machine import Machine
 from .multiclass import Arrangement
 from .objectives import BOUNDED, INACTIVE, ON_MARGIN
-from .probability import fit_slopes
 
 Array = np.ndarray
 

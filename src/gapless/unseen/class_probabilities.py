@@ -4,8 +4,8 @@ A machine for two classes has p = σ(a·f), with the slope a fitted to decision 
 rows (Platt 1999), and no shift: p is above ½ exactly if f is above 0. Probabilities of pairs of
 classes are coupled (Wu, Lin and Weng 2004, their second method), sharpened or softened by one power
 for all, and moved to the nearest distribution in which the predicted class is largest. Called by
-the estimators; `LaterProbabilities` gets held-out values from a fit when they are needed, the rest
-works on arrays only.
+support vector machines, linear ones too; `LaterProbabilities` gets held-out values from a fit when
+they are needed, the rest works on arrays only.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
 
-from ..._ground.memory import blocks
-from ..._ground.stored import Declaration, Flag, Nothing, Number, Numbers, Value
-from ...unseen import NotAvailable, by_formula, by_refits
-from .held_out import MachineFit
+from .._ground.memory import blocks
+from .._ground.stored import Declaration, Flag, Nothing, Number, Numbers, Value
+from .held_out import by_formula, by_refits
+from .leave_one_out import NotAvailable
 
 Array = np.ndarray
 
+# A fit to up to this many rows is kept until its probabilities are there, also if it is saved.
+KEPT_ROWS = 3000
 # The least slope, at which decisions of usual size still matter: argmax p is the prediction.
 LEAST_SLOPE = 1e-3
 NEWTON_STEPS, ENOUGH = 50, 1e-8
@@ -105,7 +107,7 @@ class LaterProbabilities:
         The classes of positive and negative scores of each problem.
     is_offered : bool
         Whether `predict_proba` is available: not with probability=False.
-    fitted : MachineFit or None
+    fitted : Fitted, Refittable or None
         The fit, if it is small enough to be kept.
     found : Probabilities or None
         The probabilities, once they are fitted.
@@ -121,13 +123,13 @@ class LaterProbabilities:
         self,
         sides: Array | None,
         is_offered: bool = True,
-        fitted: MachineFit | None = None,
+        fitted: Any = None,
         found: Probabilities | None = None,
     ):
         self.fitted, self.sides, self.is_offered, self.found = fitted, sides, is_offered, found
 
-    def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
-        """The probabilities; `remembered` has the fit if it is not kept here."""
+    def get(self, remembered: Callable[[], Any]) -> Probabilities:
+        """The probabilities; `remembered` returns the fit if it is not kept here."""
         if self.found is None:
             fitted = remembered() if self.fitted is None else self.fitted
             try:
