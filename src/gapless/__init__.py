@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         compare,
         crossover,
         double_descent,
+        duality,
         landscape,
         learning_curve,
         validation_curve,

@@ -9,8 +9,9 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
-from gapless import LinearSVC, NaiveBayes, Ridge, load, save
+from gapless import LinearSVC, NaiveBayes, Ridge, RidgeClassifier, load, save
 from gapless.choosing import TableModel, choose
+from gapless.choosing.judging import Judging
 from gapless.choosing.metric import read_costs
 from gapless.data import TableError, describe_columns, load_builtin, prepare, table_of
 
@@ -140,15 +141,14 @@ def test_decisions_are_those_of_least_cost(file):
     assert again["model"].measure(again["table"], rows=again["split"].test) == careful.test
 
 
-def test_costs_decide_also_where_another_metric_compares():
+@pytest.mark.parametrize("family", ["linear discriminants", "linear SVM"])
+def test_costs_decide_also_where_another_metric_compares(family):
     """Of 5 for each bad loan that is called good, few are called good."""
-    costs, by = {"good": 1.0, "bad": 5.0}, {"models": "linear discriminants", "metric": "accuracy"}
+    costs, by = {"good": 1.0, "bad": 5.0}, {"models": family, "metric": "accuracy"}
     plain, careful = (choose(loans(), "what", costs=given, **by) for given in (None, costs))
     assert careful.metric == "accuracy"
     called_good = [np.mean(one.answers.predicted == "good") for one in (plain, careful)]
     assert called_good[1] < 0.7 * called_good[0]
-    svm = choose(loans(), "what", models="linear SVM", metric="accuracy", costs=costs)
-    assert "which deciding by costs requires" in svm["linear SVM"].reason
 
 
 @pytest.mark.parametrize("at", [0, 199])
@@ -172,10 +172,16 @@ def test_costs_of_a_class_that_some_rows_lack(at, tmp_path):
     assert again.value == choice.test.value
 
 
-def test_models_without_probabilities_have_no_cost():
-    choice = choose(loans(), "what", models="linear SVM", costs={"good": 1.0, "bad": 5.0})
-    assert choice["linear SVM"].status == "failed"
-    assert "no probabilities" in choice["linear SVM"].reason
+@pytest.mark.parametrize("by", [{}, {"metric": "accuracy"}], ids=str)
+def test_models_without_probabilities_have_no_cost(monkeypatch, by):
+    has = Judging._has_probabilities
+    without = "linear SVM"  # made such a model for once
+    monkeypatch.setattr(
+        Judging, "_has_probabilities", lambda self, one: one.name != without and has(self, one)
+    )
+    choice = choose(loans(), "what", models=without, costs={"good": 1.0, "bad": 5.0}, **by)
+    assert choice[without].status == "failed"
+    assert "it has no probabilities, which" in choice[without].reason
 
 
 def test_costs_of_a_file_are_by_name(file):
@@ -257,10 +263,13 @@ def test_classes_keep_the_contract_of_estimators_on_frames(last, labels):
 
 def test_a_model_says_what_its_last_step_says():
     table = loans(120)
+    ridge = model_of(table, "what", "numbers", RidgeClassifier()).fit(table)
+    assert not hasattr(ridge, "predict_proba")
     svm = model_of(table, "what", "numbers", LinearSVC(C=1.0)).fit(table)
-    assert not hasattr(svm, "predict_proba")
-    sides = svm.decision_function(table)
-    assert_array_equal(svm.predict(table), np.where(sides > 0, "good", "bad"))
+    assert_array_equal(svm.predict_proba(table)[:, 1] > 0.5, svm.predict(table) == "good")
+    for model in (ridge, svm):
+        sides = model.decision_function(table)
+        assert_array_equal(model.predict(table), np.where(sides > 0, "good", "bad"))
     assert not hasattr(model_of(table, "what", "table", NaiveBayes()), "decision_function")
 
 

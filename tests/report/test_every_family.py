@@ -122,8 +122,11 @@ def test_every_metric_has_a_report_predictions_and_a_check(case, family, pytestc
 
 
 @pytest.mark.parametrize("case", ["two", "three"])
-def test_models_without_probabilities_are_chosen_by_areas_in_folds(case):
+def test_linear_machines_are_chosen_by_areas_in_folds_and_have_probabilities(case):
     table = made(case)
     choice = choose(table, "y", models="linear SVM", metric="roc_auc")
-    assert choice.chosen == "linear SVM" and choice.answers.probabilities is None
+    assert choice.chosen == "linear SVM"
+    p = choice.answers.probabilities
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert np.array_equal(choice.model.classes_[p.argmax(axis=1)], choice.answers.predicted)
     assert choice.model.score(table.frame[choice.split.test]) == choice.test.value

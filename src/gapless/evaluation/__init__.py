@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .crossing import Crossover, crossover
     from .decomposition import BiasVariance, bias_variance
     from .dependence import PairDependence, PartialDependence, partial_dependence
+    from .duality import Condition, Duality, duality
     from .gradients import GradientCheck, gradient_check, numerical_gradient
     from .grids import DecisionGrid, decision_grid
     from .held_out import HeldOut, Resampled, behind_error, corrected, is_clearly_behind
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from .learning import LearningCurve, learning_curve
     from .memorising import Memorised, memorise
     from .permutation import ROWS_AT_ONCE, PermutationImportance, permutation_importance
+    from .planes import (
+        Plane,
+        PlaneComparison,
+        compare_planes,
+        distances_to_plane,
+        geometric_margin,
+    )
     from .resampling import bootstrap, hold_out, k_fold, leave_one_out
     from .rows import Rows, Split
     from .timing import Timing, Timings, timed

@@ -11,7 +11,7 @@ gapless only its ground.
 
 from .columns import coefficients, importances, pair_dependence, partial_dependence
 from .curves import descent, learning, search, validation
-from .decision import decision
+from .decision import decision, planes
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .models import bias_variance, comparison, splits
 from .perceptron import perceptron
@@ -45,6 +45,7 @@ __all__ = [
     "partial_dependence",
     "path",
     "perceptron",
+    "planes",
     "precision_recall",
     "predicted",
     "reliability",

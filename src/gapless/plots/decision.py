@@ -1,4 +1,4 @@
-"""Regions of the plane that a classifier gives to each class, with margins and support vectors."""
+"""Regions of the plane by class, with margins and support vectors; lines between two classes."""
 
 from __future__ import annotations
 
@@ -71,4 +71,55 @@ def decision(
     axes.set(xlabel=names[0], ylabel=names[1], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return axes
+
+
+def planes(
+    points: np.ndarray,
+    labels: np.ndarray,
+    lines: Sequence[tuple[str, np.ndarray, float, float]],
+    *,
+    classes: Sequence[object],
+    names: tuple[str, str] = ("x₁", "x₂"),
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw lines between points of two classes, and the margins of those that separate them.
+
+    Parameters
+    ----------
+    points : array of shape (n, 2)
+        The rows.
+    labels : int array of shape (n,)
+        Their classes.
+    lines : sequence of (name, normal, offset, margin)
+        ⟨normal, x⟩ + offset = 0 with a normal of length 1, and the distance of the nearest point.
+    classes : sequence
+        Names of the classes.
+    names : tuple of two str
+        Names of the axes.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+    """
+    axes = axes_for(axes, 5.2, 4.6)
+    for k, name in enumerate(classes):
+        x1, x2 = points[labels == k].T
+        axes.scatter(x1, x2, s=18, c=f"C{k}", marker=MARKERS[k], label=name)
+    for k, (name, normal, offset, margin) in enumerate(lines):
+        along, colour = np.array([-normal[1], normal[0]]), f"C{(k + 2) % 10}"
+        for side in (-1, 0, 1) if margin > 0 else (0,):
+            foot = -(offset + side * margin) * np.asarray(normal)
+            line = axes.axline(tuple(foot), tuple(foot + along), color=colour)
+            line.set(lw=0.7 if side else 1.4, ls=":" if side else "-")
+            if not side:
+                line.set_label(f"{name}: {margin:.3g}")
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = 0.15 * np.where(high > low, high - low, 1.0)
+    limits = np.stack([low - room, high + room])
+    axes.set(xlabel=names[0], ylabel=names[1], xlim=limits[:, 0], ylim=limits[:, 1])
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), title="margin")
     return axes
