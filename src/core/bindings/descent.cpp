@@ -10,11 +10,14 @@ namespace {
 
 // ---- coordinate descent on a quadratic ----
 
-// (l1, l2, lower, upper), one entry per feature, or (start, strength) of blocks of features.
+// (l1, l2, lower, upper), (strength, knee, width) or (strength, power), arrays with one entry per
+// feature; or (start, strength) of blocks of features.
 using ElasticBoxes =
     std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
 using BlockNorms = std::tuple<VectorIn<std::int64_t>, VectorIn<double>>;
-using AnyPenalty = std::variant<ElasticBoxes, BlockNorms>;
+using FoldedPieces = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>>;
+using PowerOfEach = std::tuple<VectorIn<double>, double>;
+using AnyPenalty = std::variant<ElasticBoxes, BlockNorms, FoldedPieces, PowerOfEach>;
 
 SeparablePenalty separable(const AnyPenalty& penalty, Index features) {
     SeparablePenalty out{};
@@ -30,6 +33,28 @@ SeparablePenalty separable(const AnyPenalty& penalty, Index features) {
         out.l2 = std::get<1>(*boxes).data();
         out.lower = std::get<2>(*boxes).data();
         out.upper = std::get<3>(*boxes).data();
+        return out;
+    }
+    if (const auto* pieces = std::get_if<FoldedPieces>(&penalty)) {
+        const auto& [strength, knee, width] = *pieces;
+        out.kind = PenaltyKind::folded;
+        check(extent(strength, 0) == features && extent(knee, 0) == features &&
+                  extent(width, 0) == features,
+              "strength, knee and width must have one entry per feature");
+        for (Index j = 0; j < features; ++j)
+            check(knee.data()[j] < width.data()[j], "every knee must be below its width");
+        out.strength = strength.data();
+        out.knee = knee.data();
+        out.width = width.data();
+        return out;
+    }
+    if (const auto* powers = std::get_if<PowerOfEach>(&penalty)) {
+        const auto& [strength, power] = *powers;
+        out.kind = PenaltyKind::powers;
+        check(extent(strength, 0) == features, "strength must have one entry per feature");
+        check(power >= 0 && power < 1, "power must be at least 0 and below 1");
+        out.strength = strength.data();
+        out.power = power;
         return out;
     }
     const auto& [start, strength] = std::get<BlockNorms>(penalty);

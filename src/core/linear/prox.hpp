@@ -12,7 +12,9 @@
 namespace gapless {
 
 // elastic_box: Σⱼ l1ⱼ|wⱼ| + ½·l2ⱼwⱼ² on lowerⱼ ≤ wⱼ ≤ upperⱼ.   block_norm: Σ_b strength_b‖w_b‖₂.
-enum class PenaltyKind { elastic_box, block_norm };
+// folded: Σⱼ strengthⱼ·ρ(|wⱼ|), where ρ′ is 1 up to a knee and falls linearly to 0 at a width (MCP,
+// SCAD).   powers: Σⱼ strengthⱼ|wⱼ|^power with power < 1, and 0⁰ = 0. The last two are not convex.
+enum class PenaltyKind { elastic_box, block_norm, folded, powers };
 
 struct ElasticBox {
     double l1, l2, lower, upper;
@@ -29,6 +31,59 @@ inline double minimise(const ElasticBox& r, double w, double slope, double curva
     if (excess <= 0) return r.l1 > 0 ? std::clamp(0.0, r.lower, r.upper) : w;
     const double bound = c > 0 ? r.upper : r.lower;
     return std::isfinite(bound) ? bound : w;
+}
+
+struct Folded {
+    double strength, knee, width;
+
+    double value(double t) const {
+        const double beyond = std::clamp(t, knee, width) - knee;
+        return strength * (std::min(t, width) - beyond * (beyond / (2 * (width - knee))));
+    }
+};
+
+struct Power {
+    double strength, power;
+
+    double value(double t) const { return t > 0 ? strength * std::pow(t, power) : 0.0; }
+};
+
+// argmin over v of ½·curvature·(v − w)² + slope·(v − w) + ρ(|v|): of the minimisers on the three
+// pieces of ρ the best, and of equally good ones the smallest. Without curvature w stays.
+inline double minimise(const Folded& r, double w, double slope, double curvature) {
+    if (!(curvature > 0)) return w;
+    const double c = curvature * w - slope, a = std::abs(c);
+    const double bend = r.strength / (r.width - r.knee);
+    const double bent = curvature - bend;
+    const double middle =
+        bent > 0 ? std::clamp((a - bend * r.width) / bent, r.knee, r.width) : r.width;
+    double best = std::clamp((a - r.strength) / curvature, 0.0, r.knee);
+    for (const double t : {middle, std::max(a / curvature, r.width)}) {
+        const double gain =
+            (best - t) * (0.5 * curvature * (best + t) - a) + r.value(best) - r.value(t);
+        if (gain > 0) best = t;
+    }
+    return std::copysign(best, c);
+}
+
+// The same for strength·|v|^power: 0, or the larger root of curvature·t +
+// strength·power·t^(power−1) = a, to which Newton's method decreases from a/curvature, as the
+// left-hand side is convex.
+inline double minimise(const Power& r, double w, double slope, double curvature) {
+    if (!(curvature > 0)) return w;
+    const double c = curvature * w - slope, a = std::abs(c), p = r.power;
+    double t = a / curvature;
+    if (p == 0 || r.strength == 0) return 0.5 * a * t > r.strength ? std::copysign(t, c) : 0.0;
+    const double jump = std::pow(2 * (1 - p) * r.strength / curvature, 1 / (2 - p));
+    if (a <= curvature * jump + r.strength * p * std::pow(jump, p - 1)) return 0.0;
+    for (int step = 0; step < 100; ++step) {
+        const double steep = r.strength * p * std::pow(t, p - 1);
+        const double next = t - (curvature * t + steep - a) / (curvature + (p - 1) * (steep / t));
+        const bool settled = std::abs(next - t) <= 1e-15 * t;
+        t = next;
+        if (settled) break;
+    }
+    return std::copysign(t, c);
 }
 
 // In place, A = LLᵀ with L in the lower triangle, rows one after another; false if A is not

@@ -125,19 +125,23 @@ private:
     Index settle(const std::vector<Index>& active, double least, Index most, double& gained,
                  Checkpoint& checkpoint) {
         const Index m = static_cast<Index>(active.size());
-        std::vector<double> gram(m * m), slope(m), w(m), arrays[4];
-        const double* given[4] = {penalty_.l1, penalty_.l2, penalty_.lower, penalty_.upper};
+        std::vector<double> gram(m * m), slope(m), w(m);
         for (Index a = 0; a < m; ++a) {
             q_.gradient(active[a], &slope[a]);
             w[a] = w_[active[a]];
             for (Index b = 0; b < m; ++b) q_.hessian(active[a], active[b], &gram[a * m + b]);
-            for (int k = 0; k < 4; ++k) arrays[k].push_back(given[k][active[a]]);
         }
         SeparablePenalty penalty = penalty_;
-        penalty.l1 = arrays[0].data();
-        penalty.l2 = arrays[1].data();
-        penalty.lower = arrays[2].data();
-        penalty.upper = arrays[3].data();
+        std::vector<std::vector<double>> arrays;
+        arrays.reserve(7);
+        for (auto array : {&SeparablePenalty::l1, &SeparablePenalty::l2, &SeparablePenalty::lower,
+                           &SeparablePenalty::upper, &SeparablePenalty::strength,
+                           &SeparablePenalty::knee, &SeparablePenalty::width}) {
+            if (!(penalty.*array)) continue;
+            std::vector<double>& own = arrays.emplace_back();
+            for (Index a : active) own.push_back((penalty_.*array)[a]);
+            penalty.*array = own.data();
+        }
         GramQuadratic quadratic(gram.data(), m, 1, slope.data());
         const Index sweeps = Descent<GramQuadratic>(quadratic, penalty, w.data())
                                  .settle_all(least, most, gained, checkpoint);
@@ -189,7 +193,8 @@ private:
     // Jump ahead if that lowers the objective; returns by how much.
     double extrapolate(const std::vector<Index>& blocks) {
         if (!recent_.combine(target_)) return 0;
-        for (Index j = 0; !has_norms() && j < q_.features(); ++j)
+        const bool bounded = penalty_.kind == PenaltyKind::elastic_box;
+        for (Index j = 0; bounded && j < q_.features(); ++j)
             for (Index k = 0; k < K(); ++k)
                 target_[j * K() + k] =
                     std::clamp(target_[j * K() + k], penalty_.lower[j], penalty_.upper[j]);
@@ -231,14 +236,35 @@ private:
         for (Index b : blocks) {
             const double* w = w_ + first(b) * K();
             const Index m = (last(b) - first(b)) * K();
-            if (has_norms()) {
-                sum += penalty_.strength[b] * std::sqrt(dot(w, w, m));
-            } else {
-                for (Index i = 0; i < m; ++i)
-                    sum += penalty_.l1[b] * std::abs(w[i]) + 0.5 * penalty_.l2[b] * w[i] * w[i];
+            switch (penalty_.kind) {
+                case PenaltyKind::block_norm:
+                    sum += penalty_.strength[b] * std::sqrt(dot(w, w, m));
+                    break;
+                case PenaltyKind::elastic_box:
+                    for (Index i = 0; i < m; ++i)
+                        sum += penalty_.l1[b] * std::abs(w[i]) + 0.5 * penalty_.l2[b] * w[i] * w[i];
+                    break;
+                case PenaltyKind::folded:
+                    for (Index i = 0; i < m; ++i) sum += folded(b).value(std::abs(w[i]));
+                    break;
+                case PenaltyKind::powers:
+                    for (Index i = 0; i < m; ++i) sum += power(b).value(std::abs(w[i]));
+                    break;
             }
         }
         return sum;
+    }
+
+    // The minimiser over one coefficient of feature j.
+    double minimise_scalar(Index j, double w, double slope, double c) const {
+        switch (penalty_.kind) {
+            case PenaltyKind::folded:
+                return minimise(folded(j), w, slope, c);
+            case PenaltyKind::powers:
+                return minimise(power(j), w, slope, c);
+            default:
+                return minimise(elastic_box(j), w, slope, c);
+        }
     }
 
     // Minimise over a coefficient that is a block by itself; the gain is at least ½c·step².
@@ -246,7 +272,7 @@ private:
         double slope;
         q_.gradient(j, &slope);
         const double c = q_.curvature(j);
-        const double to = minimise(elastic_box(j), w_[j], slope, c);
+        const double to = minimise_scalar(j, w_[j], slope, c);
         const double step = to - w_[j];
         if (step == 0) return 0;
         w_[j] = to;
@@ -275,7 +301,7 @@ private:
         if (has_norms())
             block_norm_.minimise(B, penalty_.strength[b], slope_.data(), w, m, candidate_.data());
         else
-            minimise_coordinates(B, elastic_box(j), w, m);
+            minimise_coordinates(B, j, w, m);
         bool moves = false;
         for (Index i = 0; i < m; ++i) {
             step_[i] = candidate_[i] - w[i];
@@ -291,38 +317,37 @@ private:
     ElasticBox elastic_box(Index j) const {
         return {penalty_.l1[j], penalty_.l2[j], penalty_.lower[j], penalty_.upper[j]};
     }
+    Folded folded(Index j) const {
+        return {penalty_.strength[j], penalty_.knee[j], penalty_.width[j]};
+    }
+    Power power(Index j) const { return {penalty_.strength[j], penalty_.power}; }
 
     void minimise_uniform(Index b, double c, Index m) {
         const double* w = w_ + first(b) * K();
-        switch (penalty_.kind) {
-            case PenaltyKind::elastic_box: {
-                const ElasticBox r = elastic_box(b);
-                for (Index i = 0; i < m; ++i) candidate_[i] = minimise(r, w[i], slope_[i], c);
-                break;
-            }
-            case PenaltyKind::block_norm:
-                BlockNorm::minimise(c, penalty_.strength[b], slope_.data(), w, m,
-                                    candidate_.data());
-                break;
-        }
+        if (has_norms())
+            return BlockNorm::minimise(c, penalty_.strength[b], slope_.data(), w, m,
+                                       candidate_.data());
+        for (Index i = 0; i < m; ++i) candidate_[i] = minimise_scalar(b, w[i], slope_[i], c);
     }
 
-    // Most visits end here, before the Hessian of the block is needed.
+    // Most visits end here, before the Hessian of the block is needed: if R is convex, the slopes
+    // alone decide.
     bool stays_zero(Index b, Index m) {
-        if (!is_zero(b)) return false;
+        const bool convex = has_norms() || penalty_.kind == PenaltyKind::elastic_box;
+        if (!convex || !is_zero(b)) return false;
         minimise_uniform(b, 1.0, m);
         return std::all_of(candidate_.data(), candidate_.data() + m,
                            [](double v) { return v == 0; });
     }
 
     // Coordinate descent inside the block, which is cheap compared with the columns.
-    void minimise_coordinates(const double* B, const ElasticBox& r, const double* w, Index m) {
+    void minimise_coordinates(const double* B, Index j, const double* w, Index m) {
         std::copy(w, w + m, candidate_.data());
         double gained = 0;
         for (int pass = 0; pass < 100; ++pass) {
             double gain = 0;
             for (Index i = 0; i < m; ++i) {
-                const double v = minimise(r, candidate_[i], slope_[i], B[i * m + i]);
+                const double v = minimise_scalar(j, candidate_[i], slope_[i], B[i * m + i]);
                 const double step = v - candidate_[i];
                 if (step == 0) continue;
                 candidate_[i] = v;

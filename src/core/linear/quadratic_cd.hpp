@@ -14,13 +14,15 @@
 namespace gapless {
 
 // R on the features of one call. elastic_box uses the first four arrays, one entry per feature;
-// block_norm the others: block b is the features start[b] … start[b + 1] − 1.
+// folded `strength`, `knee` and `width`, powers `strength` and `power`, likewise; block_norm the
+// others: block b is the features start[b] … start[b + 1] − 1.
 struct SeparablePenalty {
     PenaltyKind kind;
     const double *l1, *l2, *lower, *upper;
     Index blocks;
     const Index* start;
-    const double* strength;
+    const double *strength, *knee, *width;
+    double power;
 };
 
 // When to stop: when a sweep over all blocks gains at most `tolerance` times the gain of all sweeps
