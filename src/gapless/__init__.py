@@ -110,6 +110,8 @@ if TYPE_CHECKING:
         TweedieRegressor,
         enet_path,
         lasso_path,
+        mcp_path,
+        scad_path,
     )
     from .models.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
     from .models.risk import RiskClassifier, RiskRegressor

@@ -14,9 +14,26 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty, by_name
+from gapless.penalties import (
+    L0,
+    L1,
+    L2,
+    MCP,
+    SCAD,
+    Box,
+    Bridge,
+    ElasticNet,
+    Folded,
+    Group,
+    L2Norm,
+    NoPenalty,
+    Penalty,
+    PNorm,
+    by_name,
+)
 
-BUILT_IN = {"none", "l1", "l2", "elastic_net", "box", "group"}
+BUILT_IN = {"none", "l1", "l2", "elastic_net", "box", "group", "l2_norm", "p_norm"}
+NOT_CONVEX = {"l0", "bridge", "mcp", "scad"}
 D, K = 5, 3
 SOME_ZERO = [0.0, 1.0, 2.0, 0.5, 1.0]
 INF = np.inf
@@ -43,8 +60,26 @@ PENALTIES += [
     Group(0.5, weights=SOME_ZERO),
     Group(0.5, groups=[2, 2, 7, 2, 7]),
     Group(0.5, groups=["b", "a", "b", "c", "a"], weights=[1.5, 0.0, 1.0]),
+    L2Norm(0.0),
+    PNorm(0.6, p=1),
+    PNorm(0.6, p=1.3),
+    PNorm(0.6, p=2),
+    PNorm(0.6, p=3),
+    PNorm(0.6, p=6),
+    PNorm(0.6, p=INF),
+    MCP(0.6, width=0.2),
+    MCP(0.6, width=2.0, weights=SOME_ZERO),
+    SCAD(0.6, knee=0.1, width=0.3),
+    SCAD(0.6, knee=0.5, width=2.0, weights=SOME_ZERO),
+    Bridge(0.6, power=0.6),
+    Bridge(0.6, power=0.1, weights=SOME_ZERO),
+    L0(0.0),
+    L0(0.6, weights=SOME_ZERO),
+    L0(0.2, most=2),
+    L0(0.0, most=2, weights=SOME_ZERO),
 ]
 EPS = np.finfo(float).eps
+GRID = (np.arange(2000) + 0.5) / 2000
 
 every_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 every_shape = pytest.mark.parametrize("shape", [(D,), (D, K)], ids=str)
@@ -72,6 +107,10 @@ def supremum(penalty, v, t):
     return np.sum(v * w) - penalty.value(w)
 
 
+def has_conjugate(penalty):
+    return type(penalty).conjugate is not Penalty.conjugate
+
+
 def _with(w, j, x):
     w = w.copy()
     w[j] = x
@@ -82,7 +121,10 @@ def _with(w, j, x):
 
 
 def check_prox_minimises_its_definition(penalty, shape, rng):
-    """½‖v − x‖² + step·R(v) is strongly convex: ½‖v − p‖² or more above its minimum at p."""
+    """½‖v − x‖² + step·R(v) is strongly convex: ½‖v − p‖² or more above its minimum at p.
+
+    If R is not convex, it is at least nowhere below.
+    """
     x, step = 1.5 * rng.normal(size=shape), rng.uniform(0.3, 3.0)
     p = penalty.prox(x, step)
 
@@ -96,7 +138,23 @@ def check_prox_minimises_its_definition(penalty, shape, rng):
     assert np.isfinite(objective(p))
     rounding = 100 * EPS * (1 + objective(p))
     for v in others:
-        assert objective(v) >= objective(p) + 0.5 * np.sum((v - p) ** 2) - rounding
+        above = 0.5 * np.sum((v - p) ** 2) if penalty.is_convex else 0.0
+        assert objective(v) >= objective(p) + above - rounding
+
+
+def check_prox_against_a_grid(penalty, shape, rng):
+    """One coefficient at a time, over all values: a local minimum would not do."""
+    if len(shape) > 1 or penalty.is_convex:
+        return
+    x, step = 1.5 * rng.normal(size=shape), rng.uniform(0.3, 3.0)
+    p = penalty.prox(x, step)
+
+    def objective(v):
+        return 0.5 * np.sum((v - x) ** 2) + step * penalty.value(v)
+
+    for j in range(D):
+        grid = [objective(_with(p, j, v)) for v in np.linspace(-4, 4, 41)]
+        assert objective(p) <= min(grid) + 100 * EPS * (1 + objective(p))
 
 
 def check_prox_against_scipy(penalty, shape, rng):
@@ -115,6 +173,8 @@ def check_prox_against_scipy(penalty, shape, rng):
 
 
 def check_convexity(penalty, shape, rng):
+    if not penalty.is_convex:
+        return
     w, other = points(penalty, shape, rng)[0], points(penalty, shape, rng)[0]
     mean = 0.5 * (penalty.value(w) + penalty.value(other))
     assert penalty.value(0.5 * (w + other)) <= mean + 100 * EPS * (1 + mean)
@@ -122,6 +182,8 @@ def check_convexity(penalty, shape, rng):
 
 def check_fenchel_young(penalty, shape, rng):
     """R(w) + R*(v) ≥ ⟨v, w⟩ for all pairs, with equality at v in ∂R(w)."""
+    if not has_conjugate(penalty):
+        return
     w, v = points(penalty, shape, rng)
     v = (1 - 1e-10) * v  # at the very end of the domain, rounding may leave it
     excess = penalty.value(w) + penalty.conjugate(v) - np.sum(v * w)
@@ -132,6 +194,8 @@ def check_fenchel_young(penalty, shape, rng):
 
 
 def check_conjugate_is_the_supremum(penalty, shape, rng):
+    if not has_conjugate(penalty):
+        return
     v = without_free(penalty, rng.normal(size=shape) * rng.choice([0.1, 1.0]))
     claimed = penalty.conjugate(v)
     if np.isfinite(claimed):
@@ -141,6 +205,8 @@ def check_conjugate_is_the_supremum(penalty, shape, rng):
 
 
 def check_feasible_scales_are_feasible_and_not_too_small(penalty, shape, rng):
+    if not has_conjugate(penalty):
+        return
     v = without_free(penalty, rng.normal(size=shape) * rng.choice([0.1, 1.0, 10.0]))
     scales = penalty.feasible_scales(v)
     assert scales
@@ -156,7 +222,13 @@ def check_feasible_scales_are_feasible_and_not_too_small(penalty, shape, rng):
 
 
 def check_subdifferential_distance_is_the_rate_of_prox(penalty, shape, rng):
-    """(w − prox(w − tg, t))/t tends to the shortest vector of g + ∂R(w) as t falls to 0."""
+    """(w − prox(w − tg, t))/t tends to the shortest vector of g + ∂R(w) as t falls to 0.
+
+    Also of the limiting subdifferential, since prox finds the minimum near w for small t; but not
+    for a limited number of coefficients, which may be exchanged.
+    """
+    if penalty.subset(D) is not None:
+        return
     w, g = points(penalty, shape, rng)[0], rng.normal(size=shape)
 
     def rate(t):
@@ -177,7 +249,18 @@ def check_subdifferential_distance_is_zero_at_fixed_points_of_prox(penalty, shap
 def check_value_is_that_of_its_compiled_form(penalty, shape, rng):
     """`coordinates` and `blocks` give the core the same function."""
     w = points(penalty, shape, rng)[0]
-    coordinates, blocks = penalty.coordinates(D), penalty.blocks(D)
+    coordinates, blocks, concave = (
+        form(D) for form in (penalty.coordinates, penalty.blocks, penalty.concave)
+    )
+    if concave is not None:
+        t, strength = np.abs(w), concave.strength.reshape(-1, *[1] * (w.ndim - 1))
+        if isinstance(concave, Folded):
+            knee, width = (a.reshape(strength.shape) for a in concave[1:])
+            slopes = [np.clip((width - x * t) / (width - knee), 0, 1) for x in GRID]
+            each = t * np.mean(slopes, axis=0)  # the integral of the slope
+        else:
+            each = np.where(t > 0, np.where(t > 0, t, 1.0) ** concave.power, 0.0)
+        assert penalty.value(w) == pytest.approx(np.sum(strength * each), rel=1e-4)
     if coordinates is not None:
         l1, l2, lower, upper = coordinates.like(w)
         assert all(a.shape == (D,) and a.dtype == float for a in vars(coordinates).values())
@@ -193,6 +276,20 @@ def check_value_is_that_of_its_compiled_form(penalty, shape, rng):
         assert penalty.value(w) == pytest.approx(blocks.strength @ np.array(norms), rel=1e-12)
 
 
+def check_a_count_is_its_price_up_to_the_limit_and_holds_every_zero(penalty, shape, rng):
+    if penalty.subset(D) is None:
+        return
+    w, g = points(penalty, shape, rng)[0], rng.normal(size=shape)
+    prices, most = penalty.subset(D)
+    price = prices.reshape(-1, *[1] * (len(shape) - 1))
+    assert penalty.value(w) == pytest.approx(np.sum(price * (w != 0)), rel=1e-14)
+    priced = np.zeros(shape, dtype=bool)
+    priced[~penalty.free(D)] = True
+    assert most == D or np.count_nonzero(w[priced]) <= most
+    expected = np.where((w == 0) & priced, 0.0, np.abs(g))
+    np.testing.assert_allclose(penalty.subdifferential_distance(w, g), expected, rtol=1e-12)
+
+
 def check_free_features_cost_nothing_and_the_others_something(penalty, shape, rng):
     free = penalty.free(D)
     assert free.shape == (D,) and free.dtype == bool
@@ -202,6 +299,9 @@ def check_free_features_cost_nothing_and_the_others_something(penalty, shape, rn
     moved = w.copy()
     moved[free] = 1e3
     assert penalty.value(moved) == pytest.approx(penalty.value(w), rel=1e-12, abs=1e-12)
+    if penalty.subset(D) is not None and penalty.subset(D)[1] < D:
+        return  # a limit costs nothing until it is reached
+    w[~free] = 0.0 if not penalty.is_convex else w[~free]  # what is concave may be flat elsewhere
     for j in np.flatnonzero(~free):
         far = [penalty.value(_with(w, j, sign * 1e9)) for sign in (-1, 1)]
         assert max(far) > penalty.value(w)
@@ -209,6 +309,8 @@ def check_free_features_cost_nothing_and_the_others_something(penalty, shape, rn
 
 def check_hessian_is_the_curvature_of_what_moves_freely(penalty, shape, rng):
     """R(w + hv) − 2R(w) + R(w − hv) is h²vᵀHv for v among the active coefficients."""
+    if not penalty.has_curvature:
+        return
     w = points(penalty, shape, rng)[0]
     active, H = penalty.active(w), penalty.hessian(w)
     H = np.diag(H) if H.ndim == 1 else H
@@ -237,6 +339,8 @@ def check_hessian_is_the_curvature_of_what_moves_freely(penalty, shape, rng):
 
 
 def check_what_is_not_active_is_at_a_kink_or_a_bound(penalty, shape, rng):
+    if not penalty.has_curvature:
+        return
     w = points(penalty, shape, rng)[0]
     for j in zip(*np.nonzero(~penalty.active(w))):
         around = [penalty.value(_with(w, j, w[j] + h)) for h in (-1e-6, 0, 1e-6)]
@@ -247,8 +351,10 @@ def check_inputs_are_left_alone(penalty, shape, rng):
     w, v = points(penalty, shape, rng)
     before = w.copy(), v.copy()
     penalty.value(w), penalty.prox(w, 0.5), penalty.subdifferential_distance(w, v)
-    penalty.conjugate(v), penalty.feasible_scales(v), penalty.active(w), penalty.gradient(w)
-    penalty.hessian_times(w, v), penalty.hessian(w)
+    if has_conjugate(penalty):
+        penalty.conjugate(v), penalty.feasible_scales(v)
+    if penalty.has_curvature:
+        penalty.active(w), penalty.gradient(w), penalty.hessian_times(w, v), penalty.hessian(w)
     for now, then in zip((w, v), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
@@ -271,7 +377,8 @@ def test_penalty_keeps_its_promises(penalty, shape, seed):
 
 
 def test_all_penalties_are_registered_by_their_names():
-    assert set(Penalty.registry) >= BUILT_IN
+    assert set(Penalty.registry) >= BUILT_IN | NOT_CONVEX
+    assert {name for name, cls in Penalty.registry.items() if not cls.is_convex} == NOT_CONVEX
     for name, cls in Penalty.registry.items():
         assert type(by_name(name)) is cls
         assert cls.name == name
@@ -292,6 +399,14 @@ def test_all_penalties_are_registered_by_their_names():
         (Box(lower=0), INF),
         (Group(0.5, groups=[1, 0, 1]), 0.5 * (np.sqrt(20) + 1)),
         (Group(0.5, groups=[1, 0, 1], weights=[3, 2]), 0.5 * (2 * np.sqrt(20) + 3)),
+        (L2Norm(0.5), 0.5 * np.sqrt(21)),
+        (PNorm(0.5, p=3), 0.5 * 73 ** (1 / 3)),
+        (PNorm(0.5, p=INF), 0.5 * 4),
+        (MCP(0.5, width=3), 0.5 * ((2 - 4 / 6) + (1 - 1 / 6) + 1.5)),
+        (SCAD(0.5, knee=1, width=3), 0.5 * ((2 - 1 / 4) + 1 + 2)),
+        (Bridge(0.5, power=0.5), 0.5 * (np.sqrt(2) + 1 + 2)),
+        (L0(0.5, weights=[1, 2, 0]), 0.5 * 3),
+        (L0(0.5, most=2), INF),
     ],
     ids=repr,
 )
@@ -305,10 +420,12 @@ def test_no_features_cost_nothing(penalty):
         penalty = type(penalty)()
     for shape in ((0,), (0, K)):
         w = np.zeros(shape)
-        assert penalty.value(w) == penalty.conjugate(w) == 0
+        assert penalty.value(w) == 0
         assert penalty.prox(w, 1.0).shape == penalty.subdifferential_distance(w, w).shape == shape
-        assert penalty.feasible_scales(w) == (1.0,)
-        assert penalty.active(w).shape == shape and penalty.hessian(w).size == 0
+        if has_conjugate(penalty):
+            assert penalty.conjugate(w) == 0 and penalty.feasible_scales(w) == (1.0,)
+        if penalty.has_curvature:
+            assert penalty.active(w).shape == shape and penalty.hessian(w).size == 0
 
 
 @every_penalty
@@ -323,7 +440,7 @@ def test_huge_and_tiny_coefficients_give_no_nan(penalty, shape):
             distance = penalty.subdifferential_distance(p, v)
             assert not np.isnan(penalty.value(w)) and np.isfinite(penalty.value(p))
             assert np.all(np.isfinite(p)) and np.all(np.isfinite(distance))
-            scales = penalty.feasible_scales(v)
+            scales = penalty.feasible_scales(v) if has_conjugate(penalty) else ()
             assert all(0 <= c <= 1 and not np.isnan(penalty.conjugate(c * v)) for c in scales)
 
 
@@ -369,6 +486,16 @@ def test_penalty_can_be_copied_and_pickled(penalty):
         (lambda: Box(lower=[0, 0]).value(np.ones(3)), "lower has 2 entries, but there are 3"),
         (lambda: Group(1, groups=[0, 1]).value(np.ones(3)), "groups has 2 labels, but there are 3"),
         (lambda: Group(1, [0, 0], [1, 2]).value(np.ones(2)), "weights has 2 entries for 1 groups"),
+        (lambda: PNorm(p=0.5), "p must be a number ≥ 1, or inf, got 0.5; for p < 1 use Bridge"),
+        (lambda: PNorm(p=np.nan), "p must be a number ≥ 1, or inf, got nan"),
+        (lambda: L2Norm(-1), "strength must be a finite number ≥ 0, got -1"),
+        (lambda: MCP(width=0), "width must be a finite number > 0, got 0"),
+        (lambda: MCP(-1), "strength must be a finite number ≥ 0, got -1"),
+        (lambda: SCAD(knee=2, width=1), "knee must be below width, got 2 and 1"),
+        (lambda: Bridge(power=1), "power must be a number between 0 and 1, got 1; use L1 for 1"),
+        (lambda: L0(most=-1), "most must be a whole number ≥ 0 or None, got -1"),
+        (lambda: L0(most=1.5), "most must be a whole number ≥ 0 or None, got 1.5"),
+        (lambda: L0(1, weights=[1.0]).value(np.ones(3)), "weights has 1 entries, but there are 3"),
         (lambda: by_name("lasso"), "penalty='lasso' is not known; use one of .*l1"),
     ],
 )

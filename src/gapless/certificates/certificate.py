@@ -16,8 +16,23 @@ import numpy as np
 
 from .._ground.percent import percent
 from .._ground.threads import single_blas
-from ..problem import Bound, Parameters, Problem, bounds, predictions
-from .optimality import Conditions, Evaluation, Violation, evaluate, feasibility
+from ..problem import (
+    EPS,
+    Bound,
+    Parameters,
+    Problem,
+    bounds,
+    covers_every_subset,
+    predictions,
+)
+from .optimality import (
+    Conditions,
+    Evaluation,
+    Violation,
+    evaluate,
+    feasibility,
+    row_violations,
+)
 from .recession import recedes
 
 Array = np.ndarray
@@ -35,6 +50,8 @@ SMALLEST_PLAIN = 1e-8
 # Beyond this multiple of the objective without features, which is then next to nothing, say no
 # percentage.
 LARGEST_SHARE = 1e6
+# With at most this many features, a certificate searches all subsets itself.
+FEW_TO_COUNT = 30
 # At most this many problems on one design share a product, to bound the memory it takes.
 PROBLEMS_PER_PRODUCT = 32
 
@@ -67,7 +84,8 @@ class Certificate:
     kkt : Conditions
         The largest violation of each condition of optimality, and where.
     method : str
-        Which dual point gave the bound: "stored", "gradient" (−s·ℓ′), "zero", or "none".
+        Which dual point gave the bound: "stored", "gradient" (−s·ℓ′), "zero", or "none"; "subsets"
+        if a search of all subsets did.
     """
 
     kind: str
@@ -315,7 +333,9 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
     if not np.isfinite(primal) or not np.isfinite(problem.scale):
         return _refused(problem, tol, _why_infinite(problem, w))
     if not (problem.penalty.is_convex and problem.loss.is_convex):
-        return _judge_stationarity(problem, w, z, primal, tol)
+        if recedes(problem, w, b, z):
+            return _unbounded(problem, tol, "none", NO_MINIMISER, primal)
+        return _among_subsets(problem, _judge_stationarity(claim, primal, tol), tol)
     if not problem.has_dual:
         return _without_bound(problem, w, z, primal, tol)
     best, method = _best_bound(claim, primal - tol * problem.scale)
@@ -495,32 +515,86 @@ def _without_bound(problem: Problem, w: Array, z: Array, primal: float, tol: flo
     return _unbounded(problem, tol, "none", verdict, primal, _first_order(problem, w, z))
 
 
-def _first_order(problem: Problem, w: Array, z: Array) -> Conditions:
-    """The conditions at θ = −s·ℓ′, where the gradient of the loss is −Xᵀθ."""
-    theta = -problem.derivative(z)
+def _first_order(problem: Problem, w: Array, z: Array, theta: Array | None = None) -> Conditions:
+    """The conditions at θ, or at θ = −s·ℓ′, where the gradient of the loss is −Xᵀθ."""
+    given, theta = theta is not None, -problem.derivative(z) if theta is None else theta
     v = problem.design.transposed_times(theta)
     distance = problem.penalty.subdifferential_distance(w, -v)
-    return Conditions(Violation.largest(distance), feasibility(problem, theta, v))
+    rows = row_violations(problem, z, theta) if given else Violation()
+    return Conditions(Violation.largest(distance), feasibility(problem, theta, v), rows)
 
 
-def _judge_stationarity(
-    problem: Problem, w: Array, z: Array, primal: float, tol: float
-) -> Certificate:
-    """Non-convex: the distance to the subdifferential, relative to that without features."""
-    null = problem.null
-    start = problem.derivative(problem.predictions(null.w, null.b))
-    without = float(np.max(np.abs(problem.design.transposed_times(start)), initial=0.0))
-    kkt = _first_order(problem, w, z)
-    distance = max(kkt.stationarity.value, kkt.feasibility.value)
-    numbers = f"distance to the subdifferential {distance:.3g}, without features {without:.3g}"
-    verdict = f"stationary: no small change improves the objective at first order ({numbers})."
+def _judge_stationarity(claim: Claim, primal: float, tol: float) -> Certificate:
+    """Non-convex: the distance to the subdifferential, relative to that without features.
+
+    At a kink of the loss any slope between those on both sides counts: the stored θ knows which.
+    """
+    problem, w, z, theta = claim.problem, claim.parameters.w, claim.z, claim.parameters.theta
+    kkt, without = _first_order(problem, w, z), problem.steepness
+    distance = _distance(kkt)
+    is_possible = theta is not None and np.shape(theta) == np.shape(z)
+    if distance > tol * without and is_possible and problem.loss.has_conjugate:
+        stored = _first_order(problem, w, z, theta)
+        # A Fenchel–Young term of a row counts as much as the gap that it would be.
+        if stored.complementarity.value <= tol * problem.scale and _distance(stored) < distance:
+            kkt, distance = stored, _distance(stored)
+    numbers = (
+        f"distance to the limiting subdifferential {distance:.3g}, without features {without:.3g}"
+    )
+    culprit = f"{problem.penalty.name} penalty"
+    if problem.penalty.is_convex:
+        culprit = f"{problem.loss.name} loss"
+    verdict = (
+        f"stationary: the {culprit} is not convex, so other minima may be "
+        f"lower; no small change improves the objective at first order ({numbers})."
+    )
     if distance > tol * without:
         verdict = (
-            f"stopped: changing some coefficients would still improve the objective ({numbers}); "
-            "raise max_iter."
+            f"stopped: the {culprit} is not convex, and changing some "
+            f"coefficients would still improve the objective ({numbers}); raise max_iter."
         )
     kind = "stationary" if distance <= tol * without else "stopped"
     return _unbounded(problem, tol, kind, verdict, primal, kkt)
+
+
+def _among_subsets(problem: Problem, stationary: Certificate, tol: float) -> Certificate:
+    """The gap to the best subset, if few features are counted and all subsets are ruled out.
+
+    The nodes in which the search ended are checked: whether they cover every subset, and what each
+    can contain. A problem that was not searched yet is searched now, as long as time lasts.
+    """
+    subset = problem.penalty.subset(problem.d)
+    is_searched = "best_subset" in vars(problem)
+    is_possible = problem.loss.name == "squared" and problem.outputs is None
+    if subset is None or not is_possible or not (is_searched or problem.d <= FEW_TO_COUNT):
+        return stationary
+    search = problem.best_subset
+    while not is_searched and not search.is_done(0.5 * tol * problem.scale):
+        search.split(0.5 * tol * problem.scale)
+    leaves = search.leaves()
+    if not covers_every_subset(leaves, search.free):
+        return stationary
+    parts = [search.bounds(leaves[i : i + 1000])[0].min() for i in range(0, len(leaves), 1000)]
+    rounding = 64 * problem.d * EPS * (search.constant + abs(stationary.primal))
+    certificate = judged(
+        stationary.primal,
+        float(min(parts)),
+        scale=problem.scale,
+        tol=tol,
+        rounding=rounding,
+        kkt=stationary.kkt,
+        method="subsets",
+        cure="raise time_limit or max_iter, or use fewer features",
+    )
+    words = (
+        f" (not convex, but all {2.0**problem.d:.4g} subsets are covered by {len(leaves):,} bounds)"
+    )
+    verdict = certificate.verdict.replace("optimal:", "optimal, the best subset:", 1)
+    return replace(certificate, verdict=verdict.rstrip(".") + words + ".")
+
+
+def _distance(kkt: Conditions) -> float:
+    return max(kkt.stationarity.value, kkt.feasibility.value)
 
 
 # ---- sentences -----------------------------------------------------------------------------------

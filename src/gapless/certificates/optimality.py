@@ -218,6 +218,16 @@ def feasibility(problem: Problem, theta: Array, v: Array) -> Violation:
     return Violation.largest(rest, positions)
 
 
+def row_violations(problem: Problem, z: Array, theta: Array) -> Violation:
+    """The largest sℓ + sℓ* + θz of a row; ∞ if θ is outside its box."""
+    if not _is_in_box(problem, theta):
+        return Violation(np.inf)
+    both = problem.loss.value(problem.y, z) + problem.loss.conjugate(
+        problem.y, _slopes(problem, theta)
+    )
+    return _complementarity(problem, z, theta, both)
+
+
 def _complementarity(problem: Problem, z: Array, theta: Array, both: Array) -> Violation:
     """The largest Fenchel–Young term of a row, from ℓ + ℓ*."""
     products = theta * z

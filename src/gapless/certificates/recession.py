@@ -59,6 +59,9 @@ def _costs_nothing(problem: Problem, w: Array) -> Array:
         l1, l2, lower, upper = coordinates.like(w)
         is_open = np.where(w > 0, np.isposinf(upper), np.isneginf(lower))
         mask |= (l1 == 0) & (l2 == 0) & is_open
+    concave = problem.penalty.concave(problem.d)
+    if concave is not None:
+        mask |= concave.is_flat(np.abs(w).T).T
     return mask
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -77,13 +77,79 @@ class Blocks:
     strength: Array
 
 
+class Folded(NamedTuple):
+    """Σⱼ strengthⱼ·ρⱼ(|wⱼ|), where ρ′ is 1 up to kneeⱼ and falls linearly to 0 at widthⱼ.
+
+    MCP has its knee at 0. Three arrays of length d.
+    """
+
+    strength: Array
+    knee: Array
+    width: Array
+
+    @property
+    def has_kinks(self) -> bool:
+        """Whether the gradient of the loss shows that a coefficient should leave 0."""
+        return True
+
+    def cost(self, t: Array) -> Array:
+        """Each term, for t = |w| of any shape that broadcasts against the arrays."""
+        beyond = np.clip(t, self.knee, self.width) - self.knee
+        curved = beyond * (beyond / (2 * (self.width - self.knee)))
+        return self.strength * (np.minimum(t, self.width) - curved)
+
+    def is_flat(self, t: Array) -> Array:
+        """Which terms no longer grow with t."""
+        return t >= self.width
+
+    def part(self, chosen: Array) -> Folded:
+        """The same for some of the features."""
+        return Folded(*(array[chosen] for array in self))
+
+    def reluctance(self, g: Array, curvature: Array) -> Array:
+        """How far a gradient g of the loss is from moving a coefficient away from 0."""
+        return self.strength - np.abs(g)
+
+
+class Powers(NamedTuple):
+    """Σⱼ strengthⱼ|wⱼ|^power with 0 ≤ power < 1, where 0⁰ = 0."""
+
+    strength: Array
+    power: float
+
+    @property
+    def has_kinks(self) -> bool:
+        """Whether the gradient of the loss shows that a coefficient should leave 0: never."""
+        return False
+
+    def cost(self, t: Array) -> Array:
+        """Each term, for t = |w| of any shape that broadcasts against `strength`."""
+        return self.strength * (t**self.power if self.power else t != 0)
+
+    def is_flat(self, t: Array) -> Array:
+        """Which terms no longer grow with t."""
+        return (t > 0) & (self.power == 0)
+
+    def part(self, chosen: Array) -> Powers:
+        """The same for some of the features."""
+        return Powers(self.strength[chosen], self.power)
+
+    def reluctance(self, g: Array, curvature: Array) -> Array:
+        """A number that is lower the more a coefficient would gain by leaving 0: −|g|/√curvature.
+
+        The gain is ½g²/curvature, minus the penalty.
+        """
+        return -np.abs(g) / np.sqrt(np.where(curvature > 0, curvature, np.inf))
+
+
 class Penalty:
     """The cost R(w) of the coefficients, including strength and weights. w excludes the bias.
 
     w has shape (d,) or, with K outputs or classes, (d, K). `value` and `prox` are enough to fit by
     proximal gradient, and `conjugate` lets fits be certified; `subdifferential_distance` and
     `feasible_scales` follow from them, and are overridden if a formula is known. `coordinates`
-    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty.
+    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty and
+    `concave` one that is concave in |wⱼ|, which says `is_convex = False`.
     `active`, `gradient` and `hessian_times` say where R is smooth and how it curves there: fits
     then get their last digits, and leave-one-out estimates need no refits. A sum of scalar
     functions of the four-array form inherits everything from `Separable`.
@@ -137,6 +203,28 @@ class Penalty:
 
     def blocks(self, d: int) -> Blocks | None:
         """R as a sum of norms of blocks, for the compiled core; None if it is not one."""
+        return None
+
+    def concave(self, d: int) -> Folded | Powers | None:
+        """R as a sum of concave functions of |wⱼ|, for the compiled core; None if it is not one."""
+        return None
+
+    def subset(self, d: int) -> tuple[Array, int] | None:
+        """If R counts coefficients: the price of each, and how many may have one; else None."""
+        return None
+
+    def convex(self, curvature: Array) -> Penalty | None:
+        """A convex penalty whose solution a fit starts from; None to start from w = 0.
+
+        `curvature` is that of the loss in each coefficient. Only for a penalty that is not convex.
+        """
+        return None
+
+    def tangent_slopes(self, w: Array) -> Array | None:
+        """Weights of a lasso above R, up to a constant, that touches it at w; the shape of w.
+
+        ∞ holds a coefficient that is 0. None if R has no such tangent.
+        """
         return None
 
     def free(self, d: int) -> Array:

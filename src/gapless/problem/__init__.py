@@ -13,6 +13,7 @@ from .._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from .._ground.design import Design, drop_empty_columns, multiply_each
     from .best_bias import minimise_bias, minimise_biases
+    from .best_subset import BestSubset, covers_every_subset
     from .dual_points import EPS, FreeColumns, column_norms, eigenvectors, joint_hessian
     from .kernel_features import (
         EXACT,

@@ -21,6 +21,7 @@ from .._ground.threads import single_blas
 from ..losses import DualBox, Loss, nearest_slopes
 from ..penalties import Coordinates, Penalty
 from .best_bias import minimise_bias, minimise_biases
+from .best_subset import BestSubset
 from .dual_points import (
     EPS,
     FreeColumns,
@@ -40,6 +41,7 @@ OF_THE_DATA = (
     "has_zero_weights",
     "has_unit_weights",
     "equal_rows",
+    "steepness",
     "rows_at_equal_scores",
     "_slopes",
     "_intervals",
@@ -168,6 +170,14 @@ class Problem:
         """Positions of the features that are neither penalised nor constrained."""
         return np.flatnonzero(self.penalty.free(self.d))
 
+    @cached_property
+    def best_subset(self) -> BestSubset:
+        """The search for the best subset of the features, where the penalty counts them."""
+        subset = self.penalty.subset(self.d)
+        assert subset is not None
+        data = self.design, self.y, self.weights, self.fit_bias
+        return BestSubset(*data, *subset, self.penalty.free(self.d))
+
     def with_penalty(self, penalty: Penalty) -> Problem:
         """The same with another penalty; reuses what depends on the data alone."""
         other = replace(self, penalty=penalty)
@@ -197,6 +207,12 @@ class Problem:
         above = self.loss.value(y, z) - self.loss.smallest(y)
         per_row = np.where(s > 0, above if above.ndim == 1 else above.sum(axis=1), 0.0)
         return max(float(np.sum(s * per_row)) + self.penalty.value(w), 0.0)
+
+    @cached_property
+    def steepness(self) -> float:
+        """The largest slope of the loss in a coefficient at `null`: slopes are relative to it."""
+        slope = self.derivative(self.predictions(self.null.w, self.null.b))
+        return float(np.max(np.abs(self.design.transposed_times(slope)), initial=0.0))
 
     @cached_property
     def rows_at_equal_scores(self) -> tuple[Array, Array]:

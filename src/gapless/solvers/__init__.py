@@ -8,10 +8,12 @@ and end with the active-set polish. The contract is in `_base`.
 # Importing a solver's file registers it under its name.
 from . import (
     augmented_lagrangian,
+    branch_and_bound,
     closed_form,
     coordinate_descent,
     dual,
     interior_point,
+    local_linear,
     newton,
     pairs,
     prox_newton,

@@ -31,6 +31,8 @@ class Point:
     `estimate` is the solver's own estimate of P − P*: while it is far above the tolerance, the gap
     is not computed. `solver` is the name of the solver that made the point, if another one chose
     it. `within` is more than 0 inside an iteration: the part of an epoch that is done.
+    is not computed. `distance` is that of a gradient to the subdifferential of a penalty without
+    convexity, if it shows how near the end is; `dual` is a lower bound of P from the solver itself.
     """
 
     w: Array
@@ -42,6 +44,8 @@ class Point:
     product: Array | None = None
     solver: str | None = None
     within: float = 0.0
+    distance: float | None = None
+    dual: float = -math.inf
 
 
 class Diverged(ArithmeticError):
@@ -54,7 +58,7 @@ class Solution:
 
     status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "diverged" (it got
     worse, and `cure` says why), "max_iter", "time_limit", "callback" (it requested a stop),
-    "interrupted" (Ctrl-C).
+    "interrupted" (Ctrl-C); "stationary" is the end of a solver if the penalty is not convex.
     """
 
     parameters: Parameters
@@ -181,21 +185,29 @@ class Monitor:
 
     def __init__(self, problem: Problem, tol: float, keep_iterates: bool = False):
         self.problem = problem
-        self.target = tol * problem.scale
+        self.tol, self.target = tol, tol * problem.scale
         self.keep_iterates, self.solver = keep_iterates, ""
         self.trace = Trace()
         self.began = time.monotonic()
         self.best: tuple[float, Array, Array] | None = None
         self.bound: Bound | None = None
+        # Without convexity: the dual point of the best iterate, and a bound the solver has proved.
+        self.theta: Array | None = None
+        self.proved = -math.inf
+        self.is_stationary = False
 
     def observe(self, point: Point) -> bool:
-        """Record an iterate; True when the gap has reached the target."""
+        """Record an iterate; True when the gap, or the distance, has reached the target."""
         problem = self.problem
         z = problem.predictions(point.w, point.b) if point.z is None else point.z
         primal = problem.primal(point.w, point.b, z) if point.primal is None else point.primal
         # Among iterates that rounding cannot tell apart, the latest is nearest to the solution.
         if self.best is None or primal <= self.best[0] + 4 * EPS * abs(self.best[0]):
             self.best = (primal, point.w.copy(), np.array(point.b))
+            self.theta = point.theta
+        self.proved = max(self.proved, point.dual)
+        if not problem.penalty.is_convex and point.distance is not None:
+            self.is_stationary = point.distance <= 0.1 * self.tol * problem.steepness
         gap = math.nan
         far = point.estimate is not None and point.estimate > 10 * self.target + self.rounding
         if not far:
@@ -207,7 +219,7 @@ class Monitor:
         if self.keep_iterates:
             self.trace.iterates.append((point.w.copy(), np.array(point.b)))
         self.solver = point.solver or self.solver
-        return gap <= self.target + self.rounding
+        return gap <= self.target + self.rounding or self.is_stationary
 
     def _improve_bound(self, theta: Array, product: Array | None) -> None:
         bound = self.problem.bound(theta, product)
@@ -218,7 +230,7 @@ class Monitor:
     def gap(self) -> float:
         if self.best is None or self.bound is None:
             return math.inf
-        return self.best[0] - self.bound.dual
+        return self.best[0] - max(self.bound.dual, self.proved)
 
     @property
     def rounding(self) -> float:
@@ -236,6 +248,8 @@ class Monitor:
         primal, w, b = self.best
         theta = self.bound.theta if self.bound is not None else None
         dual = self.bound.dual if self.bound is not None else -math.inf
+        if not problem.penalty.is_convex:
+            theta, dual = self.theta, self.proved
         name = self.solver or name
         return Solution(Parameters(w, b, theta), self.trace, status, primal, dual, name)
 
@@ -251,7 +265,7 @@ def run(
 ) -> Solution:
     """Drive a solver from `start` until the gap is at most tol·P₀ or it cannot continue."""
     monitor = Monitor(problem, tol, chosen.keep_iterates)
-    status, cure = "stalled", ""
+    status, cure = "stalled" if problem.penalty.is_convex else "stationary", ""
     limit = chosen.max_iter if max_iter is None else max_iter
     try:
         # Entered once: otherwise each product would switch all BLAS libraries to one thread and
@@ -267,7 +281,7 @@ def run(
                 # Also after the last step, so that a callback sees every step.
                 asked = callback is not None and callback(monitor.trace, monitor.target)
                 if done:
-                    status = "optimal"
+                    status = "stationary" if monitor.is_stationary else "optimal"
                     break
                 if monitor.trace.steps >= limit:
                     status = "max_iter"

@@ -82,6 +82,8 @@ class _Smooth(Loss):
 def _refuses(problem: Problem) -> str | None:
     if not problem.loss.is_piecewise_linear:
         return f"needs a piecewise-linear loss, such as the hinge, got {problem.loss.name}"
+    if not problem.penalty.is_convex:
+        return f"needs a convex penalty, got {problem.penalty.name}"
     return None
 
 

@@ -13,6 +13,8 @@ from ..problem import Problem
 FEW_FEATURES, FEW_ROWS = 2000, 500
 # The largest matrix that the interior point method may factorise at every step.
 LARGEST_FACTOR = 3000
+# With at most this many features the best subset of them is found within seconds, mostly.
+FEW_TO_COUNT = 30
 # Operations for one factor: a second try then stays within about a second.
 CHEAP = 1e8
 
@@ -25,6 +27,8 @@ def choose(problem: Problem) -> str:
     compiled = coordinates is not None or penalty.blocks(d) is not None
     ridge = quadratic and bool(np.all(coordinates.l2 > 0)) and problem.outputs is None
     large_dual = ridge and loss.has_dual_box and d > FEW_FEATURES and problem.n > FEW_ROWS
+    if not penalty.is_convex:
+        return _choose_not_convex(problem)
     if quadratic and loss.name == "squared":
         return "closed_form"
     if large_dual and (problem.fit_bias or problem.design.center is None):
@@ -37,9 +41,23 @@ def choose(problem: Problem) -> str:
     return "interior_point" if by_rows else "augmented_lagrangian"
 
 
+def _choose_not_convex(problem: Problem) -> str:
+    """The same for a penalty with local minima."""
+    loss, penalty, d = problem.loss, problem.penalty, problem.d
+    is_counted = penalty.subset(d) is not None and d <= FEW_TO_COUNT
+    if is_counted and loss.name == "squared" and problem.outputs is None:
+        return "branch_and_bound"
+    if loss.is_piecewise_linear:
+        return "local_linear"
+    is_compiled = loss.has_curvature and penalty.concave(d) is not None
+    return "prox_newton" if is_compiled else "proximal_gradient"
+
+
 def alternative(problem: Problem, name: str) -> str | None:
     """The solver to try when the chosen one, `name`, made no progress; None without one."""
     if problem.n * problem.d * min(problem.n, problem.d) > CHEAP:
+        return None
+    if not problem.penalty.is_convex:
         return None
     if name == "interior_point":
         return "augmented_lagrangian" if problem.loss.is_piecewise_linear else None

@@ -18,6 +18,8 @@ from .joint_gram import KeptGram
 from .polish import finish
 from .row_space import RowSpace, is_wide
 
+# The status of a solution after which nothing else is begun.
+ENDS = ("interrupted", "time_limit", "callback")
 # The row space must have this many times fewer coordinates to be worth the detour.
 NARROWER = 4
 
@@ -77,7 +79,7 @@ def solve_many(
     for c, problem, start in zip(chosen, problems, starts):
         how = (options, polish, solver == "auto", spaces)
         solutions.append(_solved(c, problem, start, *how))
-        if solutions[-1].status in ("interrupted", "time_limit", "callback"):
+        if solutions[-1].status in ENDS:
             break
     return solutions
 
@@ -114,14 +116,40 @@ def _solved(
         trace.steps += rounds
         trace.iterates = [(space.leave(w), b) for w, b in trace.iterates]
         return replace(solution, parameters=replace(found, w=space.leave(found.w)))
+    steps = 0
+    if not problem.penalty.is_convex and (start is None or not np.any(start.w)):
+        convex = _convex_start(problem, options)
+        if convex is not None and convex.status in ENDS:
+            known = run(chosen, problem, convex.parameters, **{**options, "max_iter": 0})
+            return replace(known, status=convex.status)
+        if convex is not None:
+            start, steps = convex.parameters, convex.trace.steps
     is_begun = again and start is None and isinstance(chosen, Registered)
     if is_begun and chosen.name == "augmented_lagrangian" and is_quick(problem):
         chosen = replace(chosen, generator=begun_by_descent(chosen.method, options["tol"]))
     solution = run(chosen, problem, start, **options)
+    solution.trace.steps += steps
     if not (polish and chosen.is_exact):
         return solution
     solution = _finished(problem, solution, options["tol"])
     return _second_try(problem, solution, options) if again else solution
+
+
+def _convex_start(problem: Problem, options: dict) -> Solution | None:
+    """The solution for the convex penalty that one with local minima starts from, if it has one."""
+    null = problem.null
+    z = problem.predictions(null.w, null.b)
+    weights = problem.weights
+    if problem.loss.has_curvature and problem.loss.task != "multiclass":
+        curved = problem.weighted(problem.loss.curvature(problem.y, z))
+        weights = curved if curved.ndim == 1 else curved.max(axis=1)
+    design, total = problem.design, float(np.sum(weights))
+    if problem.fit_bias and total > 0:
+        design = design.shifted(design.transposed_times(weights) / total)
+    penalty = problem.penalty.convex(design.column_square_sums(weights))
+    if penalty is None:
+        return None
+    return solve(problem.with_penalty(penalty), polish=False, **options)
 
 
 def _is_moved(chosen: Solver, problem: Problem) -> bool:
@@ -163,7 +191,7 @@ def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution
 
 
 def _finished(problem: Problem, solution: Solution, tol: float) -> Solution:
-    if solution.status in ("optimal", "stalled"):
+    if solution.status in ("optimal", "stalled", "stationary"):
         # Entered once, as while a solver runs: otherwise each of many small factors would switch
         # BLAS.
         with single_blas(), np.errstate(over="ignore", invalid="ignore"):

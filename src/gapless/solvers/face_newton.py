@@ -86,6 +86,8 @@ def _joint_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate
     if not 0 < (len(features) + 1) * K <= LARGEST_JOINT:
         return None
     columns = FreeColumns(problem.design.columns(features), problem.fit_bias)
+    if not columns.m:
+        return None
     # One output after another; in each, the features and then the bias.
     moving = np.ones((K, columns.m), dtype=bool)
     moving[:, : len(features)] = active[features].reshape(-1, K).T

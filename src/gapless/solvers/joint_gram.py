@@ -7,6 +7,7 @@ forming it does, more than anything else in a step; so steps share one while it 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,8 @@ def is_small(problem: Problem, part: Part, outputs: int) -> bool:
     """Whether the Gram matrix of all coefficients costs less than the sweeps it saves."""
     count = len(part.features) * outputs
     is_cheap = 0 < count <= min(MOST_COEFFICIENTS, max(4 * problem.n, 400))
-    return is_cheap and not part.is_grouped and problem.design.density > 0.2
+    is_plain = not part.is_grouped and part.concave is None
+    return is_cheap and is_plain and problem.design.density > 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +112,32 @@ class JointGram:
 
 
 class KeptGram:
-    """The last Gram matrix, kept while it predicts steps well."""
+    """The last Gram matrix, kept while it predicts steps well; `plain` is that of one output.
+
+    Also the last predictions and product Xᵀr: the end of one strength is the start of the next.
+    """
 
     def __init__(self, gram: JointGram | None = None):
         self.gram = gram
+        self.plain: Any = None
+        self._last: tuple[Array, Array] | None = None
+        self._at: tuple[Array, Array, Array] | None = None
+
+    def product(self, problem: Problem, r: Array) -> Array:
+        """Xᵀr, not to be changed."""
+        if self._last is None or not np.array_equal(self._last[0], r):
+            self._last = r, problem.design.transposed_times(r)
+        return self._last[1]
+
+    def remember(self, w: Array, b: Array, z: Array) -> None:
+        """Keep the predictions of an iterate."""
+        self._at = w, b, z
+
+    def predictions(self, w: Array, b: Array) -> Array | None:
+        """z if this is the last iterate, with all its bits."""
+        if self._at is None or not (np.array_equal(self._at[0], w) and np.all(self._at[1] == b)):
+            return None
+        return self._at[2]
 
     def of(self, problem: Problem, features: Array, a: Array, f: Array) -> JointGram:
         """The matrix of some columns: taken from the kept one, or formed at a and f."""

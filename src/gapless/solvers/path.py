@@ -23,7 +23,7 @@ from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from . import group_path, lasso_path
 from ._base import Callback, Solution, Trace
-from .entrance import solve
+from .entrance import ENDS, solve
 from .joint_gram import KeptGram
 from .lasso_folds import GramFolds, is_worth_it
 from .lasso_path import PathPoint
@@ -32,8 +32,6 @@ Array = np.ndarray
 Fold = tuple[Array, Array]  # positions of the training rows and of the held-out rows
 # The penalties of a fold, or a function of the summed weight of its training rows.
 Penalties = Sequence[Penalty] | Callable[[float], Sequence[Penalty]]
-# The status of a point after which a path ends.
-ENDS = ("interrupted", "time_limit", "callback")
 # The part of the work besides the folds 0, 1, …: the path that holds nothing out.
 ALL_ROWS = -1
 
@@ -44,9 +42,9 @@ class PathSolution:
 
     w is (m, d) or (m, d, K), b (m,) or (m, K); `gaps` bounds how far each objective is from its
     minimum, and `steps` counts the solver's steps. `status` is "optimal" if all gaps are at most
-    tol·P₀, else why the path ended or the status of its worst point: "stalled", "max_iter",
-    "time_limit", "callback", "interrupted" (Ctrl-C). A point that was not reached repeats the one
-    before it, with a gap of ∞.
+    tol·P₀ (nan for a penalty that is not convex), else why the path ended or the status of its
+    worst point: "stalled", "max_iter", "time_limit", "callback", "interrupted" (Ctrl-C). A point
+    that was not reached repeats the one before it, with a gap of ∞.
     """
 
     w: Array
@@ -96,7 +94,8 @@ def solve_path(
     try:
         for i, (at, gap, count, outcome) in enumerate(points):
             w[i], b[i], gaps[i], steps[i] = at.w, at.b, max(gap, 0.0), count
-            reached, status = i + 1, status if outcome == "optimal" else outcome
+            is_fine = outcome in ("optimal", "stationary")
+            reached, status = i + 1, status if is_fine else outcome
             if outcome in ENDS:
                 break
     except TimeLimit:
@@ -125,11 +124,14 @@ def _points(problem, penalties, tol, max_iter, callback, start) -> Iterator[Outc
         for at, *outcome in _watched(quick, tol * problem.scale, callback):
             done += 1
             yield at, *outcome
-    # If outputs share a penalty, the polish takes longer than the solution itself.
-    options = {"max_iter": max_iter, "callback": callback, "polish": problem.outputs is None}
+    # If outputs share a penalty, or it is not convex, the polish takes longer than the solution.
+    polish = problem.outputs is None and all(penalty.is_convex for penalty in penalties)
+    options = {"max_iter": max_iter, "callback": callback, "polish": polish}
     for solution in solve_in_turn(problem, penalties[done:], at, tol=tol, **options):
         at = Parameters(solution.parameters.w, solution.parameters.b)
-        yield at, solution.gap, solution.trace.steps, solution.status
+        # Without convexity no gap is known, but the point was reached.
+        gap = math.nan if solution.status == "stationary" else solution.gap
+        yield at, gap, solution.trace.steps, solution.status
 
 
 def solve_in_turn(
@@ -139,6 +141,8 @@ def solve_in_turn(
     kept, at = KeptGram(), problem.null if start is None else start
     for penalty in penalties:
         part = problem.with_penalty(penalty)
+        if not penalty.is_convex:
+            vars(part).setdefault("steepness", problem.steepness)  # computed once for all of them
         solution = solve(part, start=_feasible(part, at), kept=kept, **options)
         at = Parameters(solution.parameters.w, solution.parameters.b)
         yield solution
@@ -316,7 +320,7 @@ def _training_part(problem: Problem, rows: Array) -> Problem:
 def _predict(problem: Problem, rows: Array, path: PathSolution) -> Array:
     """Predictions of some rows, (rows, m) or (rows, m, K); nan where the path did not arrive."""
     z = np.full((len(rows), *path.b.shape), np.nan)
-    reached = np.isfinite(path.gaps)
+    reached = ~np.isposinf(path.gaps)
     w = np.moveaxis(path.w[reached], 1, 0)
     used = np.flatnonzero(np.any(w != 0, axis=tuple(range(1, w.ndim))))
     with contextlib.suppress(TimeLimit):

@@ -39,6 +39,8 @@ SETTLED = 1e-9  # relative change of the coefficients by the last Newton step
 
 def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
     """The polished solution if its gap is smaller."""
+    if not problem.penalty.is_convex and problem.loss.is_piecewise_linear:
+        return solution  # its last convex problem has been polished
     before = solution.gap
     is_smooth = not problem.loss.is_piecewise_linear
     is_done = before <= _rounding(problem, solution.primal) and is_smooth
@@ -53,6 +55,8 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
         primal = problem.primal(parameters.w, parameters.b, z)
         theta = -problem.derivative(z) if parameters.theta is None else parameters.theta
         bound = problem.bound(theta)
+        if not problem.penalty.is_convex:
+            bound = dataclasses.replace(bound, theta=theta, dual=solution.dual)
     except TimeLimit:
         return solution
     except KeyboardInterrupt:
@@ -405,6 +409,8 @@ def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | No
         polished = _polish_on_face(problem, w, b)
         if polished is not None:
             return polished
+    if not problem.penalty.is_convex:
+        return None
     last, products = np.inf, 0
     while products < MOST_PRODUCTS:
         dw, db, decrement, more = _joint_step(problem, w, b, MOST_PRODUCTS - products)

@@ -2,9 +2,11 @@
 
 Each step replaces the loss by its quadratic model, and minimises model + penalty over a working set
 of features by the compiled coordinate descent. For the squared loss the model is the loss, and this
-is plain coordinate descent. If that is slow, because columns are nearly dependent, a Newton step
-within the support speeds it up. If nothing helps, because the units of the columns are many orders
-of magnitude apart or few rows have curvature, another solver takes over.
+is plain coordinate descent. A penalty that is concave in |wⱼ| is minimised exactly in one
+coefficient at a time, so that the end is a minimum in each of them. If descent is slow, because
+columns are nearly dependent, a Newton step within the support speeds it up. If nothing helps,
+because the units of the columns are many orders of magnitude apart or few rows have curvature,
+another solver takes over.
 
 References
 ----------
@@ -41,7 +43,7 @@ NEW_PART, NEW_PER_OLD = 1 / 128, 1.0
 # Entries of the matrices that several outputs need for the features of a working set.
 MOST_ENTRIES = 20_000_000
 # How well a model is minimised at worst and at best: a sweep gains that part of all sweeps' gain.
-LOOSEST, TIGHTEST = 0.1, 1e-9
+LOOSEST, TIGHTEST, EXACT = 0.1, 1e-9, 1e-14
 # Sweeps after which coordinate descent counts as slow and gets help, or ends without any.
 SLOW, MOST_SWEEPS = 60, 1000
 # A distance to optimality, relative to the slopes, that rounding does not explain.
@@ -55,7 +57,7 @@ def _refuses(problem: Problem) -> str | None:
     if not problem.loss.has_curvature:
         return f"needs a loss with curvature, got {problem.loss.name}"
     penalty, d = problem.penalty, problem.d
-    if penalty.coordinates(d) is None and penalty.blocks(d) is None:
+    if all(form(d) is None for form in (penalty.coordinates, penalty.blocks, penalty.concave)):
         return f"needs a penalty on coordinates or groups, got {penalty.name}"
     return None
 
@@ -72,18 +74,28 @@ def prox_newton(
     penalty = BlockPenalty(problem.penalty, problem.d)
     model = QuadraticModel(problem, kept)
     w = problem.penalty.prox(np.array(start.w, dtype=float), 0.0)  # into the constraints
-    at = evaluate(problem, w, np.array(start.b, dtype=float), problem.penalty.value(w))
+    b = np.array(start.b, dtype=float)
+    at = evaluate(problem, w, b, problem.penalty.value(w), model.kept.predictions(w, b))
     chosen, error, tolerance, sweeps = np.zeros(0, dtype=int), 1.0, LOOSEST, SLOW
+    # For the squared loss the model is P itself; a working set is solved once and for all.
+    is_exact = penalty.concave is not None and problem.loss.name == "squared"
     stalls, smallest = 0, math.inf
     slow, patience = 0, _patience(problem)
+    squares = None
+    if not penalty.has_kinks:
+        squares = problem.design.column_square_sums(problem.weights)
     while stalls < 4 and slow < patience:
-        G = problem.design.transposed_times(at.slope)
+        G = model.kept.product(problem, at.slope)
         estimate = _estimate_gap(problem, at, G)
         # P is recomputed, because the P of a part does not see a bound that rounding has crossed.
-        yield Point(at.w, at.b, at.z, -at.slope, estimate, product=-G)
         distance = penalty.norms(problem.penalty.subdifferential_distance(at.w, G))
+        largest = max(float(distance.max(initial=0.0)), _bias_slope(problem, at))
+        known = {"product": -G, "distance": largest if penalty.has_kinks else None}
+        model.kept.remember(at.w, at.b, at.z)
+        yield Point(at.w, at.b, at.z, -at.slope, estimate, **known)
         tolerance = _next_tolerance(tolerance, error, distance, chosen)
-        chosen = _working_set(problem, penalty, at.w, G, distance)
+        tolerance = EXACT if is_exact else tolerance
+        chosen = _working_set(problem, penalty, at.w, G, distance, squares)
         step = model.minimise(at, G, penalty.part(chosen), tolerance, sweeps)
         new, length = _line_search(problem, at, step)
         error = step.error(new.primal - at.primal) if length == 1 else 1.0
@@ -94,7 +106,6 @@ def prox_newton(
             better = newton_on_face(problem, penalty.coordinates, new)
             new, sweeps = (new, MOST_SWEEPS) if better is None else (better, SLOW)
         # Near the end rounding hides the decrease, but the distance to optimality still falls.
-        largest = max(float(distance.max(initial=0.0)), _bias_slope(problem, at))
         is_progress = new.primal < at.primal - 8 * EPS * abs(at.primal) or largest < 0.5 * smallest
         stalls = 0 if is_progress else stalls + 1
         if not is_progress:
@@ -146,7 +157,12 @@ def _estimate_gap(problem: Problem, at: Iterate, G: Array) -> float | None:
 
 
 def _working_set(
-    problem: Problem, penalty: BlockPenalty, w: Array, G: Array, distance: Array
+    problem: Problem,
+    penalty: BlockPenalty,
+    w: Array,
+    G: Array,
+    distance: Array,
+    squares: Array | None,
 ) -> Array:
     """The support, the free blocks, and of the others those furthest from, or nearest to, rest."""
     kept = (penalty.norms(w) > 0) | penalty.is_free
@@ -155,7 +171,8 @@ def _working_set(
         fewest = min(fewest, PER_ROOT * penalty.count**0.5)
     new = (fewest, NEW_PART * penalty.count, NEW_PER_OLD * int(kept.sum()))
     most = penalty.count if K == 1 else max(1, MOST_ENTRIES // K**2)
-    priority = np.where(distance > 0, distance, -penalty.slack(G))
+    slack = penalty.slack(G) if squares is None else penalty.slack(G, squares)
+    priority = np.where(distance > 0, distance, -slack)
     return choose_blocks(kept, priority, int(max(new)), most)
 
 

@@ -20,6 +20,8 @@ import numpy as np
 
 from ..problem import Parameters, Problem
 from ._base import Point, solver
+from .face_newton import newton_on_face
+from .quadratic_model import evaluate
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -29,6 +31,9 @@ STEPS_PER_GAP = 10
 # The first step length, in units of that for a loss of curvature 1, and the factor that shortens
 # it.
 FIRST_LENGTH, SHORTENING = 4.0, 0.7
+# After this many steps, and twice, four times … as many, Newton steps are tried where they are
+# possible, and repeated while they help.
+FIRST_NEWTON, MOST_NEWTON_STEPS = 5, 20
 # After this many steps in a row that gain only rounding, there is no point in continuing.
 SETTLED_STEPS = 50
 
@@ -41,8 +46,11 @@ def _refuses(problem: Problem) -> str | None:
 
 @solver("proximal_gradient", refuses=_refuses, max_iter=50_000)
 def proximal_gradient(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """Accelerated steps, restarted whenever the momentum points uphill."""
-    return _descend(Centred(problem), start, accelerated=True)
+    """Accelerated steps, restarted whenever the momentum points uphill.
+
+    Plain steps if the penalty is not convex: each of them lowers P, those with momentum may not.
+    """
+    return _descend(Centred(problem), start, accelerated=problem.penalty.is_convex)
 
 
 @solver("ista", refuses=_refuses, max_iter=100_000)
@@ -128,6 +136,7 @@ def _descend(centred: Centred, start: Parameters, accelerated: bool) -> Iterator
     at = centred.position(w, start.b + centred.shift(w))
     origin, momentum, length = at, 1.0, FIRST_LENGTH / centred.largest
     steps = settled = 0
+    next_newton = FIRST_NEWTON
     while settled < SETTLED_STEPS:
         is_checked = steps % STEPS_PER_GAP == 0
         yield Point(at.w, centred.bias(at), at.z, estimate=None if is_checked else math.inf)
@@ -146,7 +155,32 @@ def _descend(centred: Centred, start: Parameters, accelerated: bool) -> Iterator
         else:
             origin, momentum = new, 1.0
         at, steps = new, steps + 1
+        if accelerated and steps == next_newton:
+            better, next_newton = _newton(centred, at), 2 * next_newton
+            if better is not None:
+                at = origin = better
+                momentum = 1.0
     yield Point(at.w, centred.bias(at), at.z)
+
+
+def _newton(centred: Centred, at: Position) -> Position | None:
+    """Newton steps where the penalty is smooth, as ‖w‖_p is away from 0; None if they do not help.
+
+    Only for a penalty that no faster solver takes.
+    """
+    problem, d = centred.problem, centred.problem.d
+    penalty = problem.penalty
+    is_compiled = penalty.coordinates(d) is not None or penalty.blocks(d) is not None
+    if is_compiled or not (penalty.has_curvature and problem.loss.has_curvature):
+        return None
+    here = evaluate(problem, at.w, centred.bias(at), penalty.value(at.w), at.z)
+    begin = here
+    for _ in range(MOST_NEWTON_STEPS):
+        new = newton_on_face(problem, None, here)
+        if new is None or not new.primal < here.primal:
+            break
+        here = new
+    return None if here is begin else Position(here.w, here.b + centred.shift(here.w), here.z)
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,7 +90,6 @@ class QuadraticModel:
         self.kept = KeptGram() if kept is None else kept
         self.damping = 0.0
         self._chord: Array | float = 0.0
-        self._gram: Gram | None = None
 
     def adapt(self, at: Iterate, step: ModelStep, length: float, error: float) -> None:
         """Record how much of a step was taken (a short one was too long) and its error."""
@@ -181,16 +180,16 @@ class QuadraticModel:
 
     def _gram_of(self, features: Array, weights: Array) -> Gram:
         """The Gram matrix of some columns, made from the last one if that has some of them."""
-        last = self._gram
+        last = self.kept.plain
         if last is None or not np.array_equal(last.weights, weights):
-            self._gram = Gram.of(self.problem, features, weights)
-            return self._gram
+            self.kept.plain = Gram.of(self.problem, features, weights)
+            return self.kept.plain
         new = np.setdiff1d(features, last.features)
         if len(new) > MOST_ADDED * len(features):
             last = Gram.of(self.problem, features, weights)
         elif len(new):
             last = last.extended(self.problem, new)
-        self._gram = last
+        self.kept.plain = last
         order = np.argsort(last.features)
         return last.part(order[np.searchsorted(last.features, features, sorter=order)])
 

@@ -7,10 +7,11 @@ A block is what the penalty treats as one: a feature, or a group of features. Ca
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..penalties import Blocks, Coordinates, Penalty
+from ..penalties import Blocks, Coordinates, Folded, Penalty, Powers
 
 Array = np.ndarray
 
@@ -19,19 +20,23 @@ Array = np.ndarray
 class Part:
     """The penalty on some features, those of a block side by side, as the arrays the core reads.
 
-    `arrays` is (l1, l2, lower, upper) per feature, or (start, strength) per block.
+    `arrays` is (l1, l2, lower, upper) per feature, (start, strength) per block, or the penalty as
+    `concave` functions of |wⱼ|.
     """
 
     features: Array
-    arrays: tuple[Array, ...]
+    arrays: tuple[Any, ...]
+    concave: Folded | Powers | None = None
 
     @property
     def is_grouped(self) -> bool:
         """Whether the penalty is on blocks, not on coordinates."""
-        return len(self.arrays) == 2
+        return self.concave is None and len(self.arrays) == 2
 
     def value(self, w: Array) -> float:
         """R of these features alone, for w within its constraints; shape (p,) or (p, K)."""
+        if self.concave is not None:
+            return float(np.sum(self.concave.cost(np.abs(w).T)))
         if not self.is_grouped:
             l1, l2 = (a if w.ndim == 1 else a[:, None] for a in self.arrays[:2])
             return float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w**2))
@@ -77,7 +82,9 @@ class BlockPenalty:
 
     def __init__(self, penalty: Penalty, d: int):
         self.coordinates: Coordinates | None = penalty.coordinates(d)
-        blocks: Blocks | None = None if self.coordinates is not None else penalty.blocks(d)
+        self.concave: Folded | Powers | None = penalty.concave(d)
+        is_scalar = self.coordinates is not None or self.concave is not None
+        blocks: Blocks | None = None if is_scalar else penalty.blocks(d)
         self.d = d
         if blocks is None:
             self.count, self.order, self.start = d, np.arange(d), np.arange(d + 1)
@@ -89,6 +96,11 @@ class BlockPenalty:
             self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.is_free = self.norms(penalty.free(d).astype(float)) > 0
 
+    @property
+    def has_kinks(self) -> bool:
+        """Whether a gradient shows that a coefficient should leave 0; not if R jumps there."""
+        return self.concave is None or self.concave.has_kinks
+
     def norms(self, v: Array) -> Array:
         """‖v_b‖₂ of every block, for v of shape (d,) or (d, K)."""
         if v.ndim == 1 and self.count == self.d:
@@ -96,11 +108,17 @@ class BlockPenalty:
         squares = v**2 if v.ndim == 1 else np.sum(v**2, axis=1)
         return np.sqrt(_sums(squares[self.order], self.start))
 
-    def slack(self, G: Array) -> Array:
-        """How far each block's gradient at 0 is from moving it, if w is 0 there."""
-        if self.coordinates is None:
+    def slack(self, G: Array, curvature: Array | float = 1.0) -> Array:
+        """How far each block's gradient at 0 is from moving it, if w is 0 there.
+
+        Where it depends on the curvature of the loss, the order of the blocks is what counts.
+        """
+        if self.coordinates is None and self.concave is None:
             return self.strength - self.norms(G)
         largest = np.abs(G) if G.ndim == 1 else np.max(np.abs(G), axis=1, initial=0.0)
+        if self.concave is not None:
+            return self.concave.reluctance(largest, np.asarray(curvature))
+        assert self.coordinates is not None
         return self.coordinates.l1 - largest
 
     def part(self, chosen: Array) -> Part:
@@ -108,6 +126,9 @@ class BlockPenalty:
         if self.coordinates is not None:
             c = self.coordinates
             return Part(chosen, tuple(a[chosen] for a in (c.l1, c.l2, c.lower, c.upper)))
+        if self.concave is not None:
+            part = self.concave.part(chosen)
+            return Part(chosen, tuple(part), part)
         sizes = np.diff(self.start)[chosen]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         within = np.arange(start[-1]) - np.repeat(start[:-1], sizes)

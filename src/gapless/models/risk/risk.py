@@ -160,7 +160,9 @@ class RiskRegressor(WithKernel, LinearRegressor):
             raise ValueError(
                 f"RiskRegressor needs a loss for regression, got {loss.name}; use RiskClassifier."
             )
-        joint = penalty.coordinates(data.X.shape[1]) is None
+        d = data.X.shape[1]
+        separable = (penalty.coordinates, penalty.concave, penalty.subset)
+        joint = all(form(d) is None for form in separable)
         return regression_problems(data, loss, penalty, self.fit_intercept, joint=joint)
 
     def _respond(self, scores):

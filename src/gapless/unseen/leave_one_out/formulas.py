@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..._ground.percent import percent
-from ...problem import Parameters, Problem
+from ..._ground.threads import single_blas
+from ...problem import FreeColumns, Parameters, Problem
 from ...solvers import Curved
 from . import joint, span
 from ._base import (
@@ -28,6 +29,8 @@ from .spectrum import Spectrum
 # longer, counted in operations, and how many are still worth it: some seconds.
 LOSS_OF_DIGITS, LARGEST_LOSS_OF_DIGITS = 1e-10, 1e-7
 CHEAP, MOST_WORK = 2e8, 2e10
+# A smallest eigenvalue of ∇²P, with a unit diagonal, above which P counts as convex around a fit.
+SADDLE = 1e-6
 
 
 def leave_out(
@@ -124,6 +127,8 @@ def _estimate(
         raise NotAvailable(f"the {loss.name} loss has no curvature")
     if not penalty.has_curvature:
         raise NotAvailable(f"the curvature of the {penalty.name} penalty is not known")
+    if not penalty.is_convex:
+        _refuse_saddle(problem, parameters)
     if l2 is not None and loss.name == "squared":
         return *_least_squares(units.merged(problem), parameters, groups, l2), "loo"
     if l2 is None:
@@ -135,6 +140,25 @@ def _estimate(
         z, leverage = _by_outputs(_one_step, problem, parameters, units, groups)
     _refuse_wild_steps(z, leverage, LARGEST_LEVERAGE if l2 is None else 1.0)
     return z, leverage, "approximate loo"
+
+
+def _refuse_saddle(problem: Problem, parameters: Parameters) -> None:
+    """NotAvailable unless P is convex around the fit, though its penalty is not."""
+    if problem.outputs is not None:
+        raise NotAvailable(f"the {problem.penalty.name} penalty of several scores is not convex")
+    w, active = parameters.w, np.flatnonzero(problem.penalty.active(parameters.w))
+    refuse_large_system(len(active), problem)
+    z = problem.predictions(w, parameters.b)
+    curvature = problem.weighted(problem.loss.curvature(problem.y, z))
+    columns = FreeColumns(problem.design.columns(active), problem.fit_bias)
+    H = columns.gram(curvature)
+    own = np.arange(len(active))
+    H[own, own] += problem.penalty.hessian(w)
+    scale = np.sqrt(np.abs(np.diag(H)))
+    scale[scale == 0] = 1.0
+    with single_blas():
+        if len(H) and np.linalg.eigvalsh(H / np.multiply.outer(scale, scale))[0] <= SADDLE:
+            raise NotAvailable(f"with the {problem.penalty.name} penalty the fit is not convex")
 
 
 def _refuse_large_active_set(problem: Problem, parameters: Parameters, rows: int) -> None:
