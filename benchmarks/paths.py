@@ -2,8 +2,11 @@
 
     python -m benchmarks.paths                        all problems, gapless, celer, scikit-learn
     python -m benchmarks.paths --only golub --libraries gapless celer skglm sklearn
+    python -m benchmarks.paths --only mcp --libraries gapless skglm
 
-100 strengths from λ_max to λ_max/1000, squared loss with L1 or elastic net. The peers run at their
+100 strengths from λ_max to λ_max/1000, squared loss with L1 or elastic net, or the minimax concave
+penalty, down to λ_max/20: there the libraries end in different local minima, and the judge sums the
+objectives of all strengths. CPU seconds count for MCP. The peers run at their
 default tolerance 1e-4, gapless at 1e-5; the judge recomputes every objective of a path in float64
 and prints how much a library is above the best one at its worst strength, relative to the objective
 at w = 0. By folds he prints which strength has the smallest error, and that error. A choice by
@@ -28,6 +31,7 @@ from .problems import california, data_folder
 
 RESULTS = Path(__file__).parent / "results" / "paths.csv"
 STRENGTHS, SMALLEST, FOLDS = 100, 1e-3, 5
+SMALLEST_CONCAVE = 0.05
 MOST_COLUMNS = 50_000
 
 
@@ -39,6 +43,7 @@ class PathProblem:
     data: Callable[[], tuple]
     l1_ratio: float = 1.0
     by_folds: bool = False
+    gamma: float | None = None
 
 
 def correlated(n: int, d: int) -> tuple:
@@ -68,6 +73,7 @@ def tall() -> tuple:
 
 
 PROBLEMS = [
+    PathProblem("MCP path, 1,000 x 10,000", lambda: correlated(1000, 10_000), gamma=3.0),
     PathProblem("lasso path, 1,000 x 50,000", lambda: correlated(1000, 50_000)),
     PathProblem("lasso path, golub", golub),
     PathProblem("lasso by folds, 1,000 x 10,000", lambda: correlated(1000, 10_000), by_folds=True),
@@ -131,6 +137,19 @@ def skglm_path(X, y, alphas, ratio):
     return ElasticNet(l1_ratio=ratio, fit_intercept=False).path(X, y, alphas)[1]
 
 
+def gapless_mcp(X, y, alphas, gamma):
+    from gapless import mcp_path
+
+    return mcp_path(X, y, gamma=gamma, alphas=alphas, tol=1e-5)[1]
+
+
+def skglm_mcp(X, y, alphas, gamma):
+    from skglm import MCPRegression
+
+    return MCPRegression(gamma=gamma, fit_intercept=False, tol=1e-4).path(X, y, alphas)[1]
+
+
+CONCAVE = {"gapless": gapless_mcp, "skglm": skglm_mcp}
 PATHS = {
     "gapless": gapless_path,
     "celer": celer_path,
@@ -146,21 +165,24 @@ def compare(problem: PathProblem, libraries: list[str], repeats: int, columns: i
     X = X[:, :columns]
     Xc, yc = np.asfortranarray(X - X.mean(axis=0)), y - y.mean()
     largest = np.max(np.abs(Xc.T @ yc)) / len(y) / problem.l1_ratio
-    alphas = np.geomspace(largest, SMALLEST * largest, STRENGTHS)
+    smallest = SMALLEST if problem.gamma is None else SMALLEST_CONCAVE
+    alphas = np.geomspace(largest, smallest * largest, STRENGTHS)
     folds = list(KFold(FOLDS).split(X))
-    known = BY_FOLDS if problem.by_folds else PATHS
+    known = BY_FOLDS if problem.by_folds else PATHS if problem.gamma is None else CONCAVE
+    shape = problem.l1_ratio if problem.gamma is None else problem.gamma
+    clock = time.perf_counter if problem.gamma is None else time.process_time
     seconds: dict[str, list[float]] = {name: [] for name in libraries if name in known}
     answers = {}
     for name in seconds:  # the first, tiny call imports and compiles
         few = (X[:50, :20], y[:50]) if problem.by_folds else (Xc[:50, :20].copy("F"), yc[:50])
         some = [list(KFold(FOLDS).split(few[0]))] if problem.by_folds else []
-        known[name](*few, alphas[:3], problem.l1_ratio, *some)
+        known[name](*few, alphas[:3], shape, *some)
     for _ in range(repeats):
         for name in seconds:
-            data = (X, y, alphas, problem.l1_ratio, folds) if problem.by_folds else ()
-            began = time.perf_counter()
-            answers[name] = known[name](*(data or (Xc, yc, alphas, problem.l1_ratio)))
-            seconds[name].append(time.perf_counter() - began)
+            data = (X, y, alphas, shape, folds) if problem.by_folds else ()
+            began = clock()
+            answers[name] = known[name](*(data or (Xc, yc, alphas, shape)))
+            seconds[name].append(clock() - began)
     judged = _judge_folds(answers) if problem.by_folds else _judge(problem, Xc, yc, alphas, answers)
     return [
         {
@@ -177,6 +199,8 @@ def compare(problem: PathProblem, libraries: list[str], repeats: int, columns: i
 def _judge(problem, X, y, alphas, answers) -> dict[str, str]:
     """The largest excess over the best library at any strength, relative to P at w = 0."""
     values = {}
+    if problem.gamma is not None:
+        return _judge_concave(problem.gamma, X, y, alphas, answers)
     for name, W in answers.items():
         R = y[:, None] - X @ W
         penalty = problem.l1_ratio * np.abs(W).sum(0) + 0.5 * (1 - problem.l1_ratio) * (W**2).sum(0)
@@ -184,6 +208,21 @@ def _judge(problem, X, y, alphas, answers) -> dict[str, str]:
     best = np.min(list(values.values()), axis=0)
     scale = 0.5 * np.sum(y**2)
     return {name: f"excess {np.max((v - best) / scale):.1e}" for name, v in values.items()}
+
+
+def _judge_concave(gamma, X, y, alphas, answers) -> dict[str, str]:
+    """The mean objective of a path, relative to P at w = 0, and the largest excess."""
+    values = {}
+    for name, W in answers.items():
+        R, t = y[:, None] - X @ W, np.minimum(np.abs(W), gamma * alphas)
+        values[name] = 0.5 * np.sum(R**2, axis=0) + len(y) * np.sum(
+            alphas * t - t**2 / (2 * gamma), axis=0
+        )
+    best, scale = np.min(list(values.values()), axis=0), 0.5 * np.sum(y**2)
+    return {
+        name: f"mean {np.mean(v) / scale:.6f}, excess {np.max((v - best) / scale):.1e}"
+        for name, v in values.items()
+    }
 
 
 def _judge_folds(answers) -> dict[str, str]:
