@@ -80,6 +80,8 @@ def make_data(model, n=40):
         return [f"{w} day {int(x)}" for w, x in zip(words, X[:, 0])], words
     if "MultiTask" in type(model).__name__:
         return X, np.stack([signal, -signal], axis=1)
+    if model.__sklearn_tags__().target_tags.positive_only:
+        return X, np.exp(0.3 * signal)
     return X, signal if is_regressor(model) else np.where(signal > 0.5, "yes", "no")
 
 
