@@ -87,6 +87,11 @@ def is_ensemble(cls):
     return cls.__module__.split(".")[2] in ("bagging", "forests", "boosting", "adaboost")
 
 
+def stops_near(cls):
+    """Whether the steps end near the optimum, not at it."""
+    return cls.__module__.startswith("gapless.models.stochastic")
+
+
 def is_lazy(cls):
     """Whether the model is its data, so that nothing is minimised."""
     return cls.__module__.startswith("gapless.models.neighbors")
@@ -317,7 +322,8 @@ def test_one_row(cls):
         assert is_classifier(cls())
         assert "at least 2 classes" in str(result)
     elif has_bias(cls):
-        np.testing.assert_allclose(result.predict(X[:1]), y[:1], atol=1e-6)
+        atol = 0.5 if stops_near(cls) else 1e-6
+        np.testing.assert_allclose(result.predict(X[:1]), y[:1], atol=atol)
 
 
 @pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if is_classifier(cls())])
@@ -372,6 +378,7 @@ def test_constant_and_duplicate_columns(cls):
     assert isinstance(model, cls)
     kinds = ("bound", "none") if is_ensemble(cls) else ("optimal", "exact", "stationary")
     kinds = ("none",) if is_lazy(cls) else kinds
+    kinds = ("optimal", "stopped") if stops_near(cls) else kinds
     assert model.certificate_.kind in kinds
 
 
@@ -381,9 +388,11 @@ def test_constant_target(cls):
     if not is_classifier(cls()):
         model = fit_or_error(cls(), X, np.full_like(y, 3.0))
         if has_bias(cls):
-            np.testing.assert_allclose(model.predict(X), 3.0, rtol=1e-6)
+            rtol = 0.1 if stops_near(cls) else 1e-6
+            np.testing.assert_allclose(model.predict(X), 3.0, rtol=rtol)
         certificate = model.certificate_
         is_exact = certificate.kind in ("optimal", "exact") or is_ensemble(cls) or is_lazy(cls)
+        is_exact |= stops_near(cls)
         assert is_exact or "the mean is exact" in str(certificate)
 
 

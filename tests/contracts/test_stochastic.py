@@ -421,6 +421,12 @@ def test_errors_leave_the_model_as_it_was(seed):
     assert {k: v for k, v in vars(model).items() if v is not before[k]} == {}
 
 
+def test_steps_that_diverge_say_so(seed):
+    X, y = make_data(gapless.SGDRegressor, seed)
+    with pytest.warns(ConvergenceWarning, match="seems to diverge.*StandardScaler"):
+        gapless.SGDRegressor(random_state=0).fit(100 * X, y)
+
+
 @pytest.mark.parametrize(
     "parameters, message",
     [

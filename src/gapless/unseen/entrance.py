@@ -111,8 +111,8 @@ def measure(
             judge.metric, train, f"all targets are equal, so {judge.metric} means nothing"
         )
     found = getattr(model, "certificate_", None)
-    is_stopped = found is not None and found.kind == "stopped" and not fitted.refits_alike
-    if is_stopped and found.relative_gap > FAR:
+    is_stopped = getattr(found, "kind", "") == "stopped" and not fitted.refits_alike
+    if found is not None and is_stopped and found.relative_gap > FAR:
         return _unknown(
             judge.metric,
             train,

@@ -42,6 +42,8 @@ Array = np.ndarray
 OPTIMAL = 1e-3
 # On so many numbers the steps of an exact solver, so many at most, take less than most fits.
 LITTLE_WORK, FEW_STEPS = 1e7, 30
+# A fit that is this many times worse than no model at all has diverged.
+DIVERGED = 10.0
 # scikit-learn's words, so that filters of warnings keep working.
 NOT_CONVERGED = (
     "Maximum number of iteration reached before convergence. Consider increasing max_iter to "
@@ -330,14 +332,19 @@ class StochasticModel(LinearModel):
         work = design.density * design.n * design.d * run.descent.outputs
         if work > LITTLE_WORK or not (first.has_dual and first.penalty.is_convex):
             return theta
-        options = {"tol": 0.1 * self._gap_tolerance, "max_iter": FEW_STEPS, "polish": False}
+        options: dict[str, Any] = {
+            "tol": 0.1 * self._gap_tolerance,
+            "max_iter": FEW_STEPS,
+            "polish": False,
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             # From w = 0: the coefficients of a few large steps are a worse start for most solvers.
             found = solve_many(problems, **options)
+        thetas = [solution.parameters.theta for solution in found]
         better = [
-            problem.bound(solution.parameters.theta).theta.reshape(problem.n, -1)
-            for problem, solution in zip(problems, found)
+            (p.origin if theta is None else p.bound(theta)).theta.reshape(p.n, -1)
+            for p, theta in zip(problems, thetas)
         ]
         return np.hstack(better)
 
@@ -369,7 +376,8 @@ class StochasticModel(LinearModel):
         at = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
         try:
             with time_limit(seconds):
-                return sum(certify_all(problems, at, self._gap_tolerance))
+                first, *others = certify_all(problems, at, self._gap_tolerance)
+                return sum(others, start=first)
         except (TimeLimit, KeyboardInterrupt):
             verdict = "no bound is known: the fit was interrupted; fit again."
             return without_bound(verdict)
@@ -384,6 +392,13 @@ class StochasticModel(LinearModel):
         if run.status == "max_iter" and self.tol is not None:
             message = (
                 f"{NOT_CONVERGED}: stopped at relative gap {gap:.2g} after {self.n_iter_} epochs."
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        if self.certificate_.kind == "stopped" and gap > DIVERGED:
+            message = (
+                f"{type(self).__name__} seems to diverge: its objective is {gap:.2g} times that of "
+                "w = 0 above the best. Scale the features, e.g. with StandardScaler(), or shorten "
+                "the steps, eta0."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         if run.status == "time_limit":
@@ -431,13 +446,13 @@ class StochasticModel(LinearModel):
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         data = self._reread(X, y, sample_weight)
         problems = self._problems(data)
-        return self._certificate(problems, vars(self), None)
+        return self._certificate(problems, dict(vars(self)), None)
 
-    def _fitted_to(self, X, y, sample_weight=None) -> StochasticFit:
+    def _fitted_to(self, X, y, sample_weight=None) -> Any:
         seed = _seed(check_random_state(self.random_state))
         return self._fitted(self._reread(X, y, sample_weight), seed)
 
-    def _fitted(self, data: Training, seed: int) -> StochasticFit:
+    def _fitted(self, data: Training, seed: Any) -> Any:
         self._check_objective(self._objective(self._problems(data)))
         return StochasticFit(self, data, seed)
 

@@ -65,8 +65,8 @@ class State:
     @property
     def reported(self) -> tuple[Array, Array]:
         """The coefficients and biases of the model: averaged, if any step was."""
-        if self.averaged:
-            return self.w_sum / self.averaged, self.b_sum / self.averaged
+        if self.averaged and self.w_sum is not None and self.b_sum is not None:
+            return np.divide(self.w_sum, self.averaged), np.divide(self.b_sum, self.averaged)
         return self.unit * self.w, self.unit * self.b
 
 
@@ -85,9 +85,12 @@ class RowSlopes:
         if not loss.has_dual_box:
             return None
         box = loss.dual_box(targets.ravel())
-        ends = (box.linear, box.lower, box.upper)
-        arrays = [np.ascontiguousarray(end, dtype=float).reshape(targets.shape) for end in ends]
-        return cls(tuple(arrays), (float(box.absolute), float(box.quadratic), 0.0))
+
+        def shaped(end: Array) -> Array:
+            return np.ascontiguousarray(end, dtype=float).reshape(targets.shape)
+
+        ends = shaped(box.linear), shaped(box.lower), shaped(box.upper)
+        return cls(ends, (float(box.absolute), float(box.quadratic), 0.0))
 
     def at(self, rows: Array, z: Array, upper_at_ties: bool) -> Array:
         """The slopes of some rows with scores z (rows, outputs), as the core has them."""
@@ -258,6 +261,7 @@ class Descent:
                 state.averaged += 1
 
     def _step(self, state: State, X: Any, rows: Array, length: float) -> None:
+        assert state.memory is not None
         w, b = self.update.look_ahead([state.w, state.b], state.memory)
         z = X @ w.T + b
         slopes, values = self._slopes_at(rows, z), self._values_at(rows, z)

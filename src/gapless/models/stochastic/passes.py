@@ -25,7 +25,7 @@ Array = np.ndarray
 # scikit-learn's words.
 OVERFLOW = (
     "Floating-point under-/overflow occurred at epoch #{}. Scaling input data with StandardScaler "
-    "or MinMaxScaler might help."
+    "or MinMaxScaler might help: rescale X, or shorten the steps, eta0."
 )
 
 
@@ -119,8 +119,8 @@ class Passes:
 
     def kept(self, status: str) -> State:
         """The state to keep: the best of a fit that was cut short, else the last."""
-        is_short = status in ("time_limit", "interrupted") and self.best is not None
-        return self.best if is_short else self.state
+        is_short = status in ("time_limit", "interrupted")
+        return self.best if is_short and self.best is not None else self.state
 
     def _record(self, epoch: int) -> None:
         # Later slopes count more, each by its epoch: the first ones are those of a poor model.

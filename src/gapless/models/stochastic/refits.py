@@ -35,6 +35,7 @@ class StochasticFit(OnlyRefittable):
     def __init__(self, estimator: Any, data: Training, seed: int):
         self.estimator, self.data, self.seed = estimator, data, seed
         self.has_classes = data.classes is not None
+        self.has_probabilities = hasattr(estimator, "predict_proba")
         self._targets = data.y
         y = data.classes[data.y] if data.classes is not None else data.y
         super().__init__(Design(data.X), y, data.sample_weight)
@@ -48,11 +49,6 @@ class StochasticFit(OnlyRefittable):
     def outputs(self) -> int:
         """The number of scores per row."""
         return len(np.atleast_1d(self.estimator.intercept_))
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether scores are meant as probabilities of classes."""
-        return hasattr(self.estimator, "predict_proba")
 
     @property
     def fit_weights(self) -> Array:
