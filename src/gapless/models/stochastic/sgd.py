@@ -129,7 +129,7 @@ class SGDClassifier(StochasticModel, LinearClassifier):
     should have similar scales, e.g. by StandardScaler(). Weight 2 is the row repeated, weight 0 the
     row removed, and the order of the rows does not matter, unless shuffle=False. In `partial_fit` a
     weight multiplies the step. Slopes of single rows are compiled for the named losses; any other
-    loss takes ten times as long with batch_size=1, and no longer with batches.
+    loss is many times slower with batch_size=1, but not in batches.
 
     References
     ----------
