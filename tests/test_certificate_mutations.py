@@ -17,6 +17,8 @@ from gapless.problem.problem import Parameters, Problem
 
 OFF = 1.01
 TOL = 1e-6
+# At the minimum of the perceptron loss everything is 0, and 1 % more or less of it, too.
+NOT_ALL_ZERO = [loss for loss in LOSSES if loss != "perceptron"]
 
 
 @functools.cache
@@ -44,7 +46,9 @@ def check(loss, penalty):
     """
     original, case, minimum, outside = solved(loss, penalty)
     problem = fresh(original)
-    best, slack = float(minimum.value), TOL * original.scale
+    # With the perceptron loss the objective is 0 without features, and so is its minimum.
+    rounding = 8 * np.finfo(float).eps * float(np.sum(original.weights))
+    best, slack = float(minimum.value), TOL * original.scale + rounding
     theta, lowest = minimum.theta, case.per_feature(case.lower, -np.inf)
     for w, b in ((minimum.w, minimum.b), (0.7 * minimum.w, minimum.b + 0.1)):
         w = np.maximum(w, lowest if w.ndim == 1 else lowest[:, None])
@@ -125,7 +129,7 @@ def test_the_check_passes_for_every_penalty(penalty):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", NOT_ALL_ZERO)
 def test_a_conjugate_of_a_loss_one_percent_off_is_caught(monkeypatch, loss, change):
     owner = type(LOSSES[loss])
     caught(monkeypatch, owner, "conjugate", CHANGES[change], loss, "l2")
@@ -177,14 +181,14 @@ def test_a_penalty_one_percent_off_is_caught(monkeypatch, penalty, change):
 
 
 @pytest.mark.parametrize("change", ["result too large", "result too small"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", NOT_ALL_ZERO)
 @pytest.mark.parametrize("name", ["dual", "_negative_slopes"])
 def test_a_dual_one_percent_off_is_caught(monkeypatch, name, loss, change):
     caught(monkeypatch, Problem, name, CHANGES[change], loss, "l2")
 
 
 @pytest.mark.parametrize("change", ["result too large", "result too small"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", NOT_ALL_ZERO)
 def test_the_certificates_own_dual_one_percent_off_is_caught(monkeypatch, loss, change):
     caught(monkeypatch, optimality, "_slopes", CHANGES[change], loss, "l2")
 
