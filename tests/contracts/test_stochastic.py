@@ -342,6 +342,18 @@ def test_mistakes_never_exceed_novikoff_s_bound(fit_intercept, seed):
     assert model.margin_ > 0
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_mistakes_of_weighted_and_repeated_rows_are_bounded_too(shuffle):
+    X, y, weights = np.array([[1.0], [-1.0]]), np.array([1, -1]), np.array([5, 3])
+    model = gapless.Perceptron(fit_intercept=False, shuffle=shuffle)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert 0 < weighted.mistakes_ <= weighted.mistake_bound().mistakes == pytest.approx(5)
+    assert "s = 5, the largest weight" in str(weighted.mistake_bound())
+    expected = 5 if shuffle else 1
+    assert 0 < repeated.mistakes_ <= repeated.mistake_bound().mistakes == pytest.approx(expected)
+
+
 def test_a_loose_bound_says_that_it_is_of_the_plane_found():
     bound = gapless.models.stochastic.MistakeBound(2.0, 0.5, "found")
     assert bound.mistakes == 16

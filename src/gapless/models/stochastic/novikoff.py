@@ -45,16 +45,24 @@ class MistakeBound:
     plane : {"best", "found", "none"}
         Whose margin it is: that of the plane with the largest one, of the one that the perceptron
         has found, or of none.
+    largest_weight : float
+        The largest weight of a row, which is the length of its step, and what its mistake counts.
     """
 
     radius: float
     margin: float
     plane: str
+    largest_weight: float = 1.0
 
     @property
     def mistakes(self) -> float:
-        """(R/γ)², to which mistakes are counted from a start at 0; ∞ without a separating plane."""
-        return (self.radius / self.margin) ** 2 if self.margin > 0 else math.inf
+        """s(R/γ)², s the largest weight, from a start at 0; ∞ without a separating plane.
+
+        After steps of lengths sₖ, γΣsₖ ≤ ‖w‖ ≤ R√Σsₖ², and Σsₖ² ≤ sΣsₖ.
+        """
+        if not self.margin > 0:
+            return math.inf
+        return self.largest_weight * (self.radius / self.margin) ** 2
 
     def __str__(self) -> str:
         if self.plane == "none":
@@ -63,20 +71,23 @@ class MistakeBound:
             "best": "the largest margin of any plane",
             "found": "the margin of the plane found; a plane with a larger one would give fewer",
         }[self.plane]
+        factor, weight = "", ""
+        if self.largest_weight != 1:
+            factor, weight = "s", f"s = {self.largest_weight:.4g}, the largest weight of a row, "
         return (
-            f"at most {math.floor(self.mistakes * (1 + 1e-12)):,} mistakes: (R/γ)² with "
-            f"R = {self.radius:.4g} and γ = {self.margin:.4g}, {whose}."
+            f"at most {math.floor(self.mistakes * (1 + 1e-12)):,} mistakes: {factor}(R/γ)² with "
+            f"{weight}R = {self.radius:.4g} and γ = {self.margin:.4g}, {whose}."
         )
 
 
-def mistake_bound(problem: Problem, w: Array, b: float) -> MistakeBound:
+def mistake_bound(problem: Problem, w: Array, b: float, largest_weight: float) -> MistakeBound:
     """The bound for the rows of a problem of two classes, with the plane w, b as a candidate."""
     rows = np.flatnonzero(problem.weights > 0)
     design, y = problem.design.rows(rows), problem.y[rows]
     if problem.fit_bias:
         design = _with_ones(design)
     radius = float(np.sqrt(np.max(design.row_square_sums(np.ones(design.d)), initial=0.0)))
-    found = MistakeBound(radius, 0.0, "none")
+    found = MistakeBound(radius, 0.0, "none", largest_weight)
     plane = np.append(w, b) if problem.fit_bias else w
     margin = _margin(design, y, plane)
     if margin > 0:

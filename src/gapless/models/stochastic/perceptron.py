@@ -31,6 +31,7 @@ from ..linear import (
 from ._base import STOCHASTIC, StochasticModel
 from .descent import Descent, State
 from .novikoff import mistake_bound
+from .passes import Visits
 from .sgd import accuracy_of, read_part_of_classes
 from .steps import Schedule
 
@@ -380,7 +381,8 @@ class Perceptron(StochasticModel, LinearClassifier):
 
         If a plane through the origin of (x, 1) separates the classes with margin γ, and all rows
         are within R of the origin, then there are at most (R/γ)² mistakes, in any number of epochs
-        (Novikoff 1962).
+        (Novikoff 1962). Rows with weights, and equal rows, which are one row with their joint
+        weight unless shuffle=False, multiply the bound by the largest weight.
 
         Parameters
         ----------
@@ -398,9 +400,12 @@ class Perceptron(StochasticModel, LinearClassifier):
             data = vars(self)["_training"][0]
         else:
             data = self._reread(X, y, sample_weight)
-        w, b = self._stored_parameters()
-        triples = zip(self._problems(data), w, b)
-        found = [mistake_bound(problem, *plane) for problem, *plane in triples]
+        problems, in_order = self._problems(data), not self.shuffle
+        # Equal rows are one row with their joint weight, as in the fit.
+        visits = Visits.of(problems[0], data.y, in_order=in_order, is_relative=False)
+        largest = float(np.max(visits.weights))
+        triples = zip(problems, *self._stored_parameters())
+        found = [mistake_bound(problem, *plane, largest) for problem, *plane in triples]
         return found[0] if len(found) == 1 else found
 
     @described(DATA)
