@@ -219,6 +219,18 @@ def test_early_stopping_learns_from_the_other_rows_alone(seed):
     assert model.t_ == 1 + model.n_iter_ * 210
 
 
+@pytest.mark.parametrize("cls", [gapless.SGDClassifier, gapless.SGDRegressor])
+def test_rows_to_stop_by_count_by_their_joint_weight(cls, seed):
+    X, y = make_data(cls, seed)
+    weights = np.random.default_rng(seed).integers(0, 6, size=len(y))
+    again = np.repeat(np.arange(len(y)), weights)
+    form = {"early_stopping": True, "validation_fraction": 0.3, "random_state": 0}
+    one = fit(cls(**form), X, y, sample_weight=weights)
+    other = fit(cls(**form), X[again], y[again])
+    assert one.n_iter_ == other.n_iter_
+    assert_same(one, other)
+
+
 # ---- parts ---------------------------------------------------------------------------------------
 
 

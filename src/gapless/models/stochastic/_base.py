@@ -7,6 +7,7 @@ the duality gap of where it has arrived, from the mean slope of the loss at each
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -277,7 +278,8 @@ class StochasticModel(LinearModel):
         train, held_out = visits.positions, None
         if self.early_stopping:
             train, held_out = self._split(data, train, random)
-        run = Passes(self, data, problems, descent, state, held_out)
+        judged = replace(data, sample_weight=visits.together(data.sample_weight))
+        run = Passes(self, judged, problems, descent, state, held_out)
         with (
             single_blas(),
             np.errstate(all="ignore"),

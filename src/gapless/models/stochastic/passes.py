@@ -57,6 +57,11 @@ class Visits:
         mean = float(np.mean(merged[positions])) if is_relative and len(positions) else 1.0
         return cls(positions, merged / mean, stands_for)
 
+    def together(self, values: Array) -> Array:
+        """Sums of values (n,) over the rows that each visited row stands for, 0 elsewhere."""
+        counts = self.stands_for >= 0
+        return np.bincount(self.stands_for[counts], values[counts], minlength=len(values))
+
     def everywhere(self, values: Array) -> Array:
         """Values of visited rows at all rows that they stand for, 0 elsewhere."""
         return np.where(self.stands_for[:, None] >= 0, values[self.stands_for], 0.0)
