@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ import gapless
 from gapless._ground import interrupt
 from gapless._ground.threads import threads
 from gapless.losses import Logistic
+from gapless.models.stochastic import _base as base
 from gapless.models.stochastic import descent as steps
 from gapless.penalties import Box, ElasticNet, Group
-from gapless.solvers import Momentum
+from gapless.solvers import Momentum, solve_many
 from public_estimators import public_estimators
 
 ESTIMATORS = public_estimators("stochastic")
@@ -433,6 +435,38 @@ def test_an_interrupted_compiled_call_leaves_nothing_of_use_behind(seed, monkeyp
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model = gapless.SGDRegressor(random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.coef_, np.zeros(5))
+
+
+def test_an_interrupt_while_the_gap_is_computed_is_not_lost(seed, monkeypatch):
+    X, y = make_data(gapless.SGDRegressor, seed)
+
+    def interrupted(problems, **options):
+        return [replace(found, status="interrupted") for found in solve_many(problems, **options)]
+
+    monkeypatch.setattr(base, "solve_many", interrupted)
+    model = gapless.SGDRegressor(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.undo()
+    assert_same(fit(gapless.SGDRegressor(), X, y), model)
+
+
+@pytest.mark.parametrize("shape, is_cheap", [((60, 5), True), ((600, 500), False)])
+def test_a_better_gap_is_sought_within_the_time_limit_and_only_if_cheap(
+    shape, is_cheap, seed, monkeypatch
+):
+    rng, deadlines = np.random.default_rng(seed), []
+
+    def late(problems, **options):
+        deadlines.append(interrupt.deadline())
+        raise interrupt.TimeLimit
+
+    monkeypatch.setattr(base, "solve_many", late)
+    X = rng.normal(size=shape)
+    model = gapless.SGDRegressor(max_iter=1, time_limit=100.0)
+    model = fit(model, X, X[:, 0])
+    assert len(deadlines) == is_cheap and np.all(np.isfinite(deadlines))
+    assert np.isfinite(model.certificate_.gap)
 
 
 def test_errors_leave_the_model_as_it_was(seed):

@@ -6,7 +6,9 @@ the duality gap of where it has arrived, from the mean slope of the loss at each
 
 from __future__ import annotations
 
+import time
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -20,7 +22,7 @@ from sklearn.utils._param_validation import Interval
 
 from ... import losses, penalties
 from ..._ground.docstrings import described
-from ..._ground.interrupt import TimeLimit, time_limit
+from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Maybe, Number, Unused
 from ..._ground.threads import single_blas
@@ -41,8 +43,9 @@ Array = np.ndarray
 
 # The gap, relative to the objective at w = 0, that counts as optimal if `tol` is None.
 OPTIMAL = 1e-3
-# On so many numbers the steps of an exact solver, so many at most, take less than most fits.
-LITTLE_WORK, FEW_STEPS = 1e7, 30
+# An exact solver takes so many steps at most, and none if one would cost more than this many
+# operations, n·d·min(n, d): they should take less time than most fits.
+LITTLE_WORK, FEW_STEPS = 1e8, 30
 # A fit that is this many times worse than no model at all has diverged.
 DIVERGED = 10.0
 # scikit-learn's words, so that filters of warnings keep working.
@@ -149,13 +152,21 @@ class StochasticModel(LinearModel):
             The fitted estimator. Ctrl-C keeps the best epoch so far and raises KeyboardInterrupt;
             an error leaves the estimator as it was.
         """
+        began = time.monotonic()
         self._check_parameters()
         data = self._read(X, y, sample_weight)
         problems = self._problems(data)
         start = self._start(problems, coef_init, intercept_init)
         random = check_random_state(self.random_state)
         run = self._run(data, problems, start, random, self.max_iter)
-        learned = self._learned_from(data, problems, run)
+        theta = -data.weights[:, None] * run.slopes
+        if run.status not in ("interrupted", "time_limit"):
+            try:
+                with time_limit(seconds_left(self.time_limit, began)), suppress(TimeLimit):
+                    theta = self._better_theta(problems, run, theta)
+            except KeyboardInterrupt:
+                run = replace(run, status="interrupted")
+        learned = self._learned_from(data, problems, run, theta)
         learned["_training"] = data, _seed(random)
         take_over(self, learned)
         if run.status == "interrupted":
@@ -312,11 +323,10 @@ class StochasticModel(LinearModel):
 
     # ---- what is learned -------------------------------------------------------------------------
 
-    def _learned_from(self, data: Training, problems: list[Problem], run: Run) -> dict[str, Any]:
+    def _learned_from(
+        self, data: Training, problems: list[Problem], run: Run, theta: Array
+    ) -> dict[str, Any]:
         """Every attribute that a fit leaves, with the certificate of the stored coefficients."""
-        theta = -data.weights[:, None] * run.slopes
-        if run.status != "interrupted":
-            theta = self._better_theta(problems, run, theta)
         learned = self._attributes(data, problems, run, theta)
         limit = None if run.status != "interrupted" else 0.0
         learned["certificate_"] = self._certificate(problems, learned, limit)
@@ -331,7 +341,8 @@ class StochasticModel(LinearModel):
         little about the coefficients.
         """
         design, first = problems[0].design, problems[0]
-        work = design.density * design.n * design.d * run.descent.outputs
+        step = design.density * design.n * design.d * min(design.n, design.d)
+        work = step * run.descent.outputs
         if work > LITTLE_WORK or not (first.has_dual and first.penalty.is_convex):
             return theta
         options: dict[str, Any] = {
@@ -343,6 +354,8 @@ class StochasticModel(LinearModel):
             warnings.simplefilter("ignore", ConvergenceWarning)
             # From w = 0: the coefficients of a few large steps are a worse start for most solvers.
             found = solve_many(problems, **options)
+        if any(solution.status == "interrupted" for solution in found):
+            raise KeyboardInterrupt
         thetas = [solution.parameters.theta for solution in found]
         better = [
             (p.origin if theta is None else p.bound(theta)).theta.reshape(p.n, -1)
