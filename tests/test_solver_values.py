@@ -90,6 +90,16 @@ def test_a_pass_that_is_not_enough_is_called_stopped_with_its_gap():
     assert model.certificate_.primal - best.primal <= model.certificate_.gap * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    "solver", ["online", Named("online"), GradientDescent(batch_size=8, passes=1)]
+)
+def test_passes_hold_even_if_max_iter_allows_more(solver):
+    model = gapless.LogisticRegression(solver=solver, max_iter=100)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y > np.median(y))
+    assert model.n_iter_ == 1
+
+
 def test_every_registered_name_is_the_name_of_what_it_stands_for():
     for name, solver in registry.items():
         assert solver.name == name

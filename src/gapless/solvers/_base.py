@@ -94,6 +94,10 @@ class Solver(ABC):
     def method(self, problem: Problem, start: Parameters) -> Iterator[Point]:
         """The iterates, beginning with the start."""
 
+    def limit(self, max_iter: int | None) -> int:
+        """The largest number of steps where the caller allows `max_iter`; None leaves it open."""
+        return self.max_iter if max_iter is None else max_iter
+
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
         """Why it cannot take the problem; None if it can."""
@@ -139,6 +143,10 @@ class Named(Solver):
     def max_iter(self) -> int:
         """The largest number of steps, if none is given."""
         return registry[self.name].max_iter
+
+    def limit(self, max_iter: int | None) -> int:
+        """The largest number of steps where the caller allows `max_iter`; None leaves it open."""
+        return registry[self.name].limit(max_iter)
 
     @property
     def is_exact(self) -> bool:
@@ -266,7 +274,7 @@ def run(
     """Drive a solver from `start` until the gap is at most tol·P₀ or it cannot continue."""
     monitor = Monitor(problem, tol, chosen.keep_iterates)
     status, cure = "stalled" if problem.penalty.is_convex else "stationary", ""
-    limit = chosen.max_iter if max_iter is None else max_iter
+    limit = chosen.limit(max_iter)
     try:
         # Entered once: otherwise each product would switch all BLAS libraries to one thread and
         # back. An iterate that overflows is judged by its objective.

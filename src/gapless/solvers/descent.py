@@ -73,7 +73,7 @@ class GradientDescent(Solver):
     shuffle : bool, default=True
         Whether each pass draws a new order; else rows come in theirs.
     passes : int, default=None
-        The most passes over batches if `max_iter` does not say; None: 200.
+        The most passes over batches, even if `max_iter` allows more; None: `max_iter`, or 200.
     random_state : int, default=0
         Seed of the order.
     keep_iterates : bool, default=False
@@ -142,6 +142,12 @@ class GradientDescent(Solver):
     def max_iter(self) -> int:  # type: ignore[override]
         """The most steps, or passes over batches."""
         return STEPS if self.batch_size is None else self.passes or EPOCHS
+
+    def limit(self, max_iter: int | None) -> int:
+        """The largest number of steps, or of passes, where the caller allows `max_iter`."""
+        if max_iter is None or (self.batch_size is not None and self.passes is not None):
+            return self.max_iter if max_iter is None else min(max_iter, self.max_iter)
+        return max_iter
 
     def refuses(self, problem: Problem) -> str | None:
         """Why it cannot take the problem; None if it can."""

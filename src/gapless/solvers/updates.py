@@ -30,6 +30,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -153,7 +154,13 @@ class Backtracking(StepSize):
 
 def as_step_size(step: StepSize | float) -> StepSize:
     """A number as a constant step size."""
-    return step if isinstance(step, StepSize) else Constant(step)
+    if isinstance(step, StepSize):
+        return step
+    if isinstance(step, bool) or not isinstance(step, Real) or not 0 < step < np.inf:
+        raise ValueError(
+            f"step must be a number above 0, or a rule such as InverseTime(); got {step!r}."
+        )
+    return Constant(float(step))
 
 
 def _check_positive(value: float, name: str) -> None:
