@@ -49,6 +49,8 @@ def test_weights_after_each_epoch_and_then_no_mistakes():
     np.testing.assert_array_equal(weights[7], weights[6])
     assert model.trace_.mistakes == [5, 2, 3, 4, 1, 2, 0]
     assert model.mistakes_ == 17
+    said = "<PerceptronTrace: 7 epochs with 17 mistakes, 0 of them in the last>"
+    assert repr(model.trace_) == said
 
 
 def test_a_score_of_exactly_0_is_positive():

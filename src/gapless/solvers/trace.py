@@ -44,14 +44,14 @@ class Trace:
     iterates: list[tuple[Array, Array]] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"<Trace: {self}>"
+        return f"<{type(self).__name__}: {self}>"
 
     def __str__(self) -> str:
         if not self.primal:
             return "no steps"
         ways = f"{self.primal[0]:.6g} to {min(self.primal):.6g}"
         known = [gap for gap in self.gap if np.isfinite(gap)]
-        proved = f", gap {known[-1]:.2g}" if known else ""
+        proved = f", gap {max(known[-1], 0):.2g}" if known else ""  # below 0 by rounding
         steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
         return f"{steps} in {self.seconds[-1]:.2g} s, objective from {ways}{proved}"
 

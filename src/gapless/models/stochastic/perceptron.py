@@ -41,7 +41,7 @@ RANDOM, ZEROS = "random", "zeros"
 ROWS_TOO, EPOCHS = "rows", "epochs"
 
 
-@dataclass
+@dataclass(repr=False)
 class PerceptronTrace(Trace):
     """What a perceptron did, beside the perceptron loss, gap and seconds after each epoch.
 
@@ -56,6 +56,13 @@ class PerceptronTrace(Trace):
 
     weights: list[Array] = field(default_factory=list)
     mistakes: list[float] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        if not self.mistakes:
+            return "no epochs"
+        epochs = "1 epoch" if len(self.mistakes) == 1 else f"{len(self.mistakes)} epochs"
+        total, last = sum(self.mistakes), self.mistakes[-1]
+        return f"{epochs} with {total:g} mistakes, {last:g} of them in the last"
 
     def plot(self, *, names=None, axes=None):
         """Draw the weights and, below them, the mistakes.
