@@ -53,6 +53,8 @@ def test_a_landscape_needs_iterates_and_two_coefficients():
         gapless.landscape(fitted("gradient_descent"), X, y)
     with pytest.raises(ValueError, match="must be two of the 2 coefficients"):
         gapless.landscape(fitted(Named("newton")), X, y, features=(1, 1))
+    with pytest.raises(ValueError, match="models is empty"):
+        gapless.landscape({}, X, y)
 
 
 def test_convergence_takes_traces_and_draws_them_above_the_best_lower_bound():

@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 import gapless
 from gapless.evaluation import gradient_check, numerical_gradient
 from gapless.kernels import Polynomial
-from gapless.losses import Hinge, Loss, Softmax, Squared
+from gapless.losses import Hinge, Loss, Softmax, Squared, ZeroOne
 
 
 class Doubled(Loss):
@@ -160,5 +160,9 @@ def test_misuse_says_how_to_call_it():
         gradient_check(lambda x: 0.0)
     with pytest.raises(TypeError, match=r"gradient_check\(loss, at=z, y=y\)"):
         gradient_check(Hinge(), at=[1.0])
+    with pytest.raises(TypeError, match="the zero_one loss has no gradient"):
+        gradient_check(ZeroOne())
+    with pytest.raises(TypeError, match=r"gradient_check\(function, gradient, at=x\)"):
+        gradient_check(gapless.DecisionTreeClassifier(), np.zeros((2, 1)), [0, 1])
     with pytest.raises(ValueError, match=r"has shape \(1,\), but x has shape \(2,\)"):
         gradient_check(lambda x: x[0], lambda x: [1.0], at=[0.0, 0.0])

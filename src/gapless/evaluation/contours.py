@@ -55,7 +55,8 @@ class Landscape:
 
     def __str__(self) -> str:
         ends = [
-            f"{name} took {len(path) - 1} steps to {self.objectives[name].min():.6g}"
+            f"{name} took {len(path) - 1} step{'s' * (len(path) != 2)} to "
+            f"{self.objectives[name].min():.6g}"
             for name, path in self.paths.items()
         ]
         return f"the objective falls from {next(iter(self.objectives.values()))[0]:.6g}: " + (
@@ -121,6 +122,8 @@ def landscape(
     the objective falls from 5: gradient_descent took 50 steps to 0.00995671.
     """
     named = models if isinstance(models, Mapping) else {None: models}
+    if not named:
+        raise ValueError("models is empty; give a fitted model, or a dictionary of them.")
     traces: dict[str, Any] = {}
     for name, model in named.items():
         check_is_fitted(model)

@@ -138,9 +138,11 @@ def gradient_check(
     if isinstance(function, Loss):
         if gradient is not None or (at is None) != (y is None):
             raise TypeError("call gradient_check(loss), or gradient_check(loss, at=z, y=y).")
+        if function.refusal is not None:
+            raise TypeError(f"the {function.name} loss has no gradient: {function.refusal}.")
         y, z = _points(function) if at is None else (np.asarray(y), np.asarray(at, dtype=float))
         return max(_check_loss(function, y, z, tol), key=lambda check: check.error)
-    if gradient is None or at is None or y is not None:
+    if not callable(function) or not callable(gradient) or at is None or y is not None:
         raise TypeError("call gradient_check(function, gradient, at=x), or gradient_check(loss).")
     return _check_function(function, gradient, at, entries, rng, tol)
 
