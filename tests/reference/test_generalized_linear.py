@@ -72,6 +72,15 @@ def test_an_exposure_is_a_rate_with_a_weight(model, power, data):
     assert as_rate.certificate_.primal == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(-np.inf, "offset has -inf in row 2, the logarithm of an exposure of 0"), (1e3, "np.log")],
+)
+def test_an_offset_that_is_no_logarithm_is_refused_with_the_cure(value, message):
+    with pytest.raises(ValueError, match=message):
+        PoissonRegressor().fit(np.eye(4), np.ones(4), offset=[0.0, 0.0, value, 0.0])
+
+
 def test_a_row_is_held_out_with_its_offset(data):
     """Leave-one-out by refits: each row's deviance at its own exposure."""
     X, exposure, y = data

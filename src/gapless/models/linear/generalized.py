@@ -164,7 +164,15 @@ class GeneralizedLinearRegressor(LinearRegressor):
         y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
         check_values(y, "y", None)
         offset = _read_offset(offset, y)
-        targets, factors = self._loss().without_offset(y, offset)
+        with np.errstate(over="ignore", invalid="ignore"):
+            targets, factors = self._loss().without_offset(y, offset)
+        is_lost = ~(np.isfinite(targets) & np.isfinite(factors))
+        if np.any(is_lost):
+            row = int(np.argmax(is_lost))
+            raise ValueError(
+                f"offset has {offset[row]:g} in row {row}, whose exponential is too large for "
+                "float64; of an exposure give the logarithm, np.log(exposure)."
+            )
         return targets, factors * read_weights(sample_weight, targets)
 
     def _shift(self, means: Array, offset: Array) -> Array:
@@ -176,6 +184,12 @@ def _read_offset(offset: Any, rows: Array) -> Array:
     """Offsets of these rows, as numbers; an error if some are not finite."""
     offset = column_or_1d(offset, dtype=np.float64, warn=True, input_name="offset")
     check_consistent_length(rows, offset)
+    if np.any(np.isneginf(offset)):
+        row = int(np.argmax(np.isneginf(offset)))
+        raise ValueError(
+            f"Input offset contains infinity: offset has -inf in row {row}, the logarithm of an "
+            "exposure of 0, in which nothing can happen; drop the row."
+        )
     check_values(offset, "offset", None)
     return offset
 
