@@ -492,6 +492,8 @@ def test_steps_that_diverge_say_so(seed):
         ({"penalty": "elasticnet", "l1_ratio": None}, "l1_ratio must be set"),
         ({"loss": "squared_hinge", "learning_rate": "pa1"}, "needs the loss"),
         ({"loss": "hing"}, "hing"),
+        ({"loss": "zero_one"}, "can only be evaluated"),
+        ({"loss": "poisson"}, "for nonnegative numbers, not for classes"),
         ({"batch_size": 0}, "batch_size"),
         ({"update": "fast"}, "update"),
     ],

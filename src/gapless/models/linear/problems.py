@@ -128,6 +128,11 @@ def classification_problems(
     data: Training, loss: Loss, penalty: Penalty, fit_bias: bool
 ) -> list[Problem]:
     """One problem for a multi-class loss or two classes, else one per class against the rest."""
+    if loss.task == "regression" and loss.targets != "real":
+        raise ValueError(
+            f"the {loss.name} loss is for {loss.targets} numbers, not for classes, which are ±1; "
+            'use a regressor, or a loss such as "logistic".'
+        )
     design = Design(data.X)
     n_classes = len(data.classes) if data.classes is not None else 0
     if loss.task == "multiclass":

@@ -6,6 +6,8 @@ import copy
 import warnings
 from typing import ClassVar
 
+from sklearn.base import is_classifier
+
 from ... import kernels, losses, penalties
 from ..._ground.about import Example, Examples, Formula, bias_term
 from ..._ground.docstrings import described
@@ -44,7 +46,7 @@ def _check_parameters(self):
     loss = losses.by_name(self.loss)
     if loss.refusal is not None:
         raise ValueError(f"{loss.refusal}.")
-    if loss.caution is not None:
+    if loss.caution is not None and is_classifier(self):
         warnings.warn(loss.caution, UserWarning, stacklevel=4)
     if self.kernel is None:
         return

@@ -183,7 +183,10 @@ class StochasticModel(LinearModel):
                 'alpha must be > 0 since learning_rate is "optimal", whose steps are 1/(α(t₀ + t)) '
                 'long; use "invscaling" without a penalty.'
             )
-        refuse_passive(self.learning_rate, self._loss())
+        loss = self._loss()
+        if loss.refusal is not None:
+            raise ValueError(f"{loss.refusal}.")
+        refuse_passive(self.learning_rate, loss)
         if self.power_t < 0:
             warnings.warn(NEGATIVE_POWER, FutureWarning, stacklevel=4)
 
