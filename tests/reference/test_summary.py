@@ -78,7 +78,7 @@ def test_counts_of_dobson_s_trial():
         "0.2000",
     ]
     assert f"{row(summary, 'x0').p_value:.4f}" == "0.0246"
-    assert "poisson likelihood" in summary.inference
+    assert "Poisson likelihood" in summary.inference
 
 
 WEIGHT = """

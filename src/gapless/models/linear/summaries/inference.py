@@ -183,8 +183,10 @@ class _Information:
 def _words(problem: Problem, degrees: float, spread: float) -> str:
     """How errors were found, in a sentence."""
     if np.isinf(degrees):
+        name = problem.loss.name
+        likelihood = "Poisson" if name == "poisson" else name
         return (
-            f"from the information matrix of the {problem.loss.name} likelihood, for many rows; "
+            f"from the information matrix of the {likelihood} likelihood, for many rows; "
             "intervals are normal."
         )
     noise = "σ" if problem.loss.name == "squared" else "√φ"
