@@ -113,6 +113,18 @@ def test_predictions_scores_and_certificates_take_the_offset(model, power, data)
     assert gapless.certify(fitted, X, y).kind == "stopped"
     with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(fitted, X, y)
+
+
+@pytest.mark.parametrize(("model", "power"), GENERALIZED)
+def test_intervals_take_offsets_only_where_errors_scale_as_means_do(model, power, data):
+    # Of counts in a hundredth of the exposure, an interval divided by 100 held half, not 90 %.
+    X, exposure, y = data
+    offset = np.log(exposure)
+    fitted = model.fit(X, y, offset=offset)
+    if power != 2:
+        with pytest.raises(ValueError, match="interval= does not go with offset="):
+            fitted.predict(X[:5], interval=0.8, offset=offset[:5])
+        return
     plain, lower, upper = fitted.predict(X[:5], interval=0.8)
     shifted = fitted.predict(X[:5], interval=0.8, offset=offset[:5])
     np.testing.assert_allclose(shifted, exposure[:5] * np.array([plain, lower, upper]))

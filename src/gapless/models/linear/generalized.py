@@ -109,20 +109,33 @@ class GeneralizedLinearRegressor(LinearRegressor):
         ----------
         interval : float, default=None
             The share of new rows, such as 0.9, whose target is to be inside its interval. See
-            `gapless.intervals` for what is promised; the first call may fit ten times again.
+            `gapless.intervals` for what is promised; the first call may fit ten times again. With
+            offsets only where errors scale as the means do: GammaRegressor, and powers 0 and 2.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Predicted means. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
         """
-        found = LinearRegressor.predict(self, X, interval=interval)
         if offset is None:
-            return found
+            return LinearRegressor.predict(self, X, interval=interval)
+        offset = _read_offset(offset, X)
+        if interval is not None:
+            self._check_that_intervals_scale(offset)
+        found = LinearRegressor.predict(self, X, interval=interval)
         if interval is None:
-            return self._shift(found, _read_offset(offset, found))
-        offset = _read_offset(offset, found.prediction)
+            return self._shift(found, offset)
         return type(found)(*(self._shift(part, offset) for part in found))
+
+    def _check_that_intervals_scale(self, offset: Array) -> None:
+        """Refuse intervals with offsets unless errors move or grow as the means do."""
+        factors = self._loss().without_offset(np.ones_like(offset), offset)[1]
+        if np.any(factors != 1):
+            raise ValueError(
+                "interval= does not go with offset= here: counts in a short exposure vary more, "
+                "relative to their mean, than those in a long one, so the interval of a rate is "
+                "not that of a count; leave out one of the two."
+            )
 
     @described(OFFSET)
     def score(self, X, y, sample_weight=None, offset=None):
@@ -180,7 +193,7 @@ class GeneralizedLinearRegressor(LinearRegressor):
         return means * np.exp(offset)
 
 
-def _read_offset(offset: Any, rows: Array) -> Array:
+def _read_offset(offset: Any, rows: Any) -> Array:
     """Offsets of these rows, as numbers; an error if some are not finite."""
     offset = column_or_1d(offset, dtype=np.float64, warn=True, input_name="offset")
     check_consistent_length(rows, offset)
