@@ -37,6 +37,7 @@ from .updates import (
     StepSize,
     Update,
     as_step_size,
+    check_whole,
 )
 
 Array = np.ndarray
@@ -123,10 +124,9 @@ class GradientDescent(Solver):
                     "Backtracking() needs the objective of all rows in every step; with "
                     "batch_size= give a number or InverseTime()."
                 )
-        for name in ("batch_size", "passes"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}.")
+        check_whole(self.batch_size, "batch_size")
+        check_whole(self.passes, "passes")
+        check_whole(self.random_state, "random_state", 0)
 
     @property
     def name(self) -> str:  # type: ignore[override]

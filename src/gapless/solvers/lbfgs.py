@@ -25,6 +25,7 @@ from ..problem import Parameters, Problem
 from ._base import Point, Solver, registry
 from .newton import begin, descend, refuses
 from .newton_steps import Change, Damping, Iterate, columns
+from .updates import check_whole
 
 Array = np.ndarray
 
@@ -52,8 +53,7 @@ class LBFGS(Solver):
     max_iter: ClassVar[int] = 20_000
 
     def __post_init__(self):
-        if self.memory < 1:
-            raise ValueError(f"memory must be at least 1, got {self.memory!r}.")
+        check_whole(self.memory, "memory")
 
     def refuses(self, problem: Problem) -> str | None:
         """Why it cannot take the problem; None if it can."""

@@ -30,7 +30,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -161,6 +161,14 @@ def as_step_size(step: StepSize | float) -> StepSize:
             f"step must be a number above 0, or a rule such as InverseTime(); got {step!r}."
         )
     return Constant(float(step))
+
+
+def check_whole(value: int | None, name: str, least: int = 1) -> None:
+    """Refuse what is not a whole number of at least `least`; None is for others to judge."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
 def _check_positive(value: float, name: str) -> None:
