@@ -395,6 +395,20 @@ def test_empty_columns_of_a_sparse_x_keep_the_names_right(rng):
         assert summary.columns == 10
 
 
+@pytest.mark.parametrize(
+    ("penalty", "said"),
+    [
+        (gapless.penalties.L1(0.25), "Σᵢ ℓ(yᵢ, xᵢᵀw + b) + λ‖w‖₁   with ℓ = huber, λ = 0.25"),
+        ("l2", "Σᵢ ℓ(yᵢ, xᵢᵀw + b) + ½λ‖w‖²   with ℓ = huber, λ = 1"),
+        ("none", "Σᵢ ℓ(yᵢ, xᵢᵀw + b)   with ℓ = huber"),
+        ("elastic_net", "Σᵢ ℓ(yᵢ, xᵢᵀw + b) + R(w)   with ℓ = huber, R = elastic_net"),
+    ],
+)
+def test_the_objective_of_any_risk_has_its_penalty_written_out(penalty, said, rng):
+    model = RiskRegressor("huber", penalty).fit(rng.normal(size=(20, 2)), rng.normal(size=20))
+    assert str(model.summary()).splitlines()[1] == f"minimises  {said}"
+
+
 def test_kernels_have_no_columns_to_speak_of(rng):
     X, y = make_data(rng, n=30)
     assert not hasattr(RiskRegressor(kernel="rbf").fit(X, y), "summary")

@@ -15,7 +15,7 @@ from ..._ground.parts import PartKind
 from ..._ground.stored import Declaration
 from ...kernels import Kernel
 from ...losses import Loss
-from ...penalties import L2, Penalty
+from ...penalties import L1, L2, NoPenalty, Penalty
 from ..linear import (
     OF_CLASSES,
     OF_TARGETS,
@@ -64,11 +64,18 @@ def _kernel(self):
 
 
 def _formula(self) -> Formula:
-    """The objective, with the kernel if there is one."""
-    bias, numbers = bias_term(self), {"ℓ": self.loss, "R": self.penalty}
-    if self.kernel is None:
-        return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias}) + R(w)", numbers)
-    return Formula(f"Σᵢ ℓ(yᵢ, f(xᵢ){bias}) + ½λ‖f‖²", numbers)
+    """The objective, with the kernel if there is one, and common penalties written out."""
+    bias, numbers = bias_term(self), {"ℓ": self.loss}
+    penalty = penalties.by_name(self.penalty)
+    if self.kernel is not None:
+        numbers["λ"] = getattr(penalty, "strength", None)
+        return Formula(f"Σᵢ ℓ(yᵢ, f(xᵢ){bias}) + ½λ‖f‖²", numbers)
+    term = {NoPenalty: "", L2: " + ½λ‖w‖²", L1: " + λ‖w‖₁"}.get(type(penalty))
+    if term is None or getattr(penalty, "weights", None) is not None:
+        term, numbers["R"] = " + R(w)", self.penalty
+    elif term:
+        numbers["λ"] = penalty.strength
+    return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias}){term}", numbers)
 
 
 # What both classes describe alike.
