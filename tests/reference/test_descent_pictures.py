@@ -122,7 +122,7 @@ def test_crossover_is_where_descent_stays_faster():
 
 
 def test_a_solver_that_misses_the_tolerance_has_no_time():
-    found = gapless.crossover(30, [4], solvers=["online"], tol=1e-12, repeats=1)
+    found = gapless.crossover(30, 4, solvers=["online"], tol=1e-12, repeats=1)
     assert np.isnan(found.seconds["online"][0]) and found.seconds["cholesky"][0] > 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -83,7 +84,7 @@ class Crossover:
 
 def crossover(
     n: int = 1000,
-    ds: Sequence[int] = DEFAULT,
+    ds: int | Sequence[int] = DEFAULT,
     *,
     solvers: Sequence[str] = ("gradient_descent", "cg"),
     strength: float | None = None,
@@ -100,7 +101,7 @@ def crossover(
     ----------
     n : int, default=1000
         Number of rows, of independent normal numbers; the target is a noisy sum of the features.
-    ds : sequence of int, default=(10, 30, 100, 300, 1000)
+    ds : int or sequence of int, default=(10, 30, 100, 300, 1000)
         Numbers of features.
     solvers : sequence of str, default=("gradient_descent", "cg")
         What the closed form is compared with, any solvers of least squares.
@@ -125,6 +126,7 @@ def crossover(
     >>> sorted(found.seconds)
     ['cg', 'cholesky', 'gradient_descent']
     """
+    ds = [ds] if isinstance(ds, Integral) else ds
     features = np.array(sorted({int(d) for d in ds}))
     if n < 2 or not len(features) or features[0] < 1 or repeats < 1:
         raise ValueError(
