@@ -1,7 +1,8 @@
 """What the estimators that learn a few rows at a time share.
 
 A fit makes passes over the rows, *epochs*, until the objective no longer falls, and then computes
-the duality gap of where it has arrived, from the mean slope of the loss at each row.
+the duality gap of where it has arrived, from the mean slope of the loss at each row or, where that
+is cheap, from the dual point of a few exact steps.
 """
 
 from __future__ import annotations

@@ -124,7 +124,8 @@ class SGDClassifier(StochasticModel, LinearClassifier):
     Notes
     -----
     An epoch costs n·d for each class. The steps end near the optimum, not at it: the certificate
-    says how near, from the mean slope of the loss at each row. Where the data fit into memory, and
+    says how near, by a bound from the mean slope of the loss at each row or, on small data, from a
+    few steps of an exact solver, which do not change the model. Where the data fit into memory, and
     for exact solutions, LinearSVC, LogisticRegression and RiskClassifier are faster. Features
     should have similar scales, e.g. by StandardScaler(). Weight 2 is the row repeated, weight 0 the
     row removed, and the order of the rows does not matter, unless shuffle=False. In `partial_fit` a
