@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
@@ -126,12 +125,11 @@ def crossover(
     >>> sorted(found.seconds)
     ['cg', 'cholesky', 'gradient_descent']
     """
-    ds = [ds] if isinstance(ds, Integral) else ds
-    features = np.array(sorted({int(d) for d in ds}))
+    features = np.unique(np.array(ds, dtype=int))
     if n < 2 or not len(features) or features[0] < 1 or repeats < 1:
         raise ValueError(
             f"n must be at least 2, ds numbers of at least 1, and repeats at least 1; got n={n!r}, "
-            f"ds={list(ds)!r}, repeats={repeats!r}."
+            f"ds={ds!r}, repeats={repeats!r}."
         )
     names = [CLOSED_FORM, *(name for name in solvers if name != CLOSED_FORM)]
     seconds = {name: np.full(len(features), np.nan) for name in names}

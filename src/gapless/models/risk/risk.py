@@ -67,14 +67,15 @@ def _formula(self) -> Formula:
     """The objective, with the kernel if there is one, and common penalties written out."""
     bias, numbers = bias_term(self), {"ℓ": self.loss}
     penalty = penalties.by_name(self.penalty)
+    strength = getattr(penalty, "strength", None)
     if self.kernel is not None:
-        numbers["λ"] = getattr(penalty, "strength", None)
+        numbers["λ"] = strength
         return Formula(f"Σᵢ ℓ(yᵢ, f(xᵢ){bias}) + ½λ‖f‖²", numbers)
     term = {NoPenalty: "", L2: " + ½λ‖w‖²", L1: " + λ‖w‖₁"}.get(type(penalty))
     if term is None or getattr(penalty, "weights", None) is not None:
         term, numbers["R"] = " + R(w)", self.penalty
     elif term:
-        numbers["λ"] = penalty.strength
+        numbers["λ"] = strength
     return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias}){term}", numbers)
 
 
