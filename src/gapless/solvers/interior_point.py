@@ -213,7 +213,7 @@ def _follow_path(problem: Problem, start: Parameters) -> Iterator[Point]:
         # From here on every step gains digits, and a few more put the active set beyond doubt.
         if not RUN_UNTIL < gap / problem.scale < RUN_FROM or length < 0.5:
             yield _point(problem, rows, columns, programme, at, gap)
-        if gap <= EPS * problem.scale or not length > 1e-8:
+        if not gap > EPS * problem.scale or not length > 1e-8:  # also if it is not a number
             return
         at, length = _step(programme, at, mu)
         mu = _complementarity(at) / total
@@ -329,8 +329,10 @@ def _inside(programme: Programme, w: Array) -> Array:
     high[walls.index[~is_low]] = walls.at[~is_low]
     # Together they move z by about its distance to the middles of the kinks.
     v = programme.v(np.clip(w, low, high), 0.0)
-    middle = kinks.at + 0.5 * kinks.soft * kinks.cost
-    distance = float(np.mean(np.abs(v[kinks.index] - middle))) if len(middle) else 1.0
+    half = 0.5 * kinks.soft * kinks.cost
+    far = np.abs(v[kinks.index] - kinks.at - half)
+    # Where all scores are in the middle, by as much as a kink is wide.
+    distance = float(np.mean(far) or np.mean(half) or 1.0) if len(far) else 1.0
     norms = np.sqrt(programme.design.column_square_sums() / max(programme.design.n, 1))
     step = np.divide(distance / len(walls.at), norms, out=np.ones(len(w)), where=norms > 0)
     with np.errstate(invalid="ignore"):
