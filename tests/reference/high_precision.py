@@ -92,6 +92,9 @@ def _losses(name, options, y, z):
     if name in MARGINS:
         short = np.maximum(LONG(0), MARGINS[name] - y * z)
         return short * short if name == "squared_hinge" else short
+    if name == "modified_huber":
+        margin = y * z
+        return np.where(margin < -1, -4 * margin, np.maximum(LONG(0), 1 - margin) ** 2)
     if name == "exponential":
         return np.exp(-y * z)
     if name == "gamma":
@@ -145,7 +148,8 @@ class Programme:
     """
 
     EXPONENTIAL = ("exponential", "gamma", "poisson", "tweedie")
-    SMOOTH = ("softmax", "logistic", "squared_hinge", "squared_epsilon_insensitive", *EXPONENTIAL)
+    HINGES = ("squared_hinge", "modified_huber")
+    SMOOTH = ("softmax", "logistic", *HINGES, "squared_epsilon_insensitive", *EXPONENTIAL)
 
     def __init__(self, case: Case):
         counted = np.flatnonzero(case.weights > 0)
@@ -312,6 +316,11 @@ class Programme:
         return value, gradient, hessian
 
     def _smooth_loss(self, z, s, kind):
+        if self.case.loss == "modified_huber":
+            y = self.y.astype(kind)
+            pull = np.clip(1 - y * z, kind.type(0), kind.type(2))
+            value = np.sum(s * pull * (2 * (1 - y * z) - pull))
+            return value, -2 * s * y * pull, np.diag(2 * s * ((pull > 0) & (pull < 2)))
         if self.case.loss.startswith("squared_"):
             y = self.y.astype(kind)
             if self.case.loss == "squared_hinge":

@@ -29,6 +29,7 @@ LOSSES = {
     "exponential": losses.Exponential(),
     "absolute": losses.Absolute(),
     "perceptron": losses.Perceptron(),
+    "modified_huber": losses.ModifiedHuber(),
     "tweedie": losses.Tweedie(power=1.3),
 }
 OPTIONS = {
