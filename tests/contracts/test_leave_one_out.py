@@ -117,14 +117,16 @@ def assert_newton_step(loss, penalty, problem, parameters, groups):
 
 
 def test_most_combinations_are_available():
+    # At the minimum of the perceptron loss no row has a slope or a curvature.
+    chosen = [(loss, penalty) for loss, penalty in COMBINATIONS if loss != "perceptron"]
     available = 0
-    for loss, penalty in COMBINATIONS:
+    for loss, penalty in chosen:
         try:
             leave_out(*solved(loss, penalty))
             available += 1
         except NotAvailable:
             pass
-    assert available > 0.8 * len(COMBINATIONS)
+    assert available > 0.8 * len(chosen)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber", "softmax", "squared_hinge"])
