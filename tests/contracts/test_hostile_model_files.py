@@ -61,8 +61,11 @@ def new_array(manifest, arrays, place, values):
 def leave_out_unused(manifest, arrays):
     """Take away the arrays that nothing refers to any more, for which alone a file is refused."""
     text = json.dumps(manifest)
+    # Slices of the array "floats" are long lists, which do not name it.
+    kept = {"floats"} if '"floats": [' in text else set()
     for name in [name for name in arrays if f'"tensor": "{name}"' not in text]:
-        del arrays[name]
+        if name not in kept:
+            del arrays[name]
 
 
 # ---- counts --------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ PENALTIES += [
     PNorm(0.6, p=INF),
     MCP(0.6, width=0.2),
     MCP(0.6, width=2.0, weights=SOME_ZERO),
-    SCAD(0.6, knee=0.1, width=0.3),
+    SCAD(0.6, knee=0.2, width=1.5),
     SCAD(0.6, knee=0.5, width=2.0, weights=SOME_ZERO),
     Bridge(0.6, power=0.6),
     Bridge(0.6, power=0.1, weights=SOME_ZERO),

@@ -269,7 +269,8 @@ def test_weight_two_is_the_row_twice_also_where_x_repeat(name):
     one = clone(TUNED[name]).fit(X, y, sample_weight=weights)
     two = clone(TUNED[name]).fit(X[rows], y[rows])
     for attribute in ("alpha_", "C_", "bandwidth_"):
-        if hasattr(one, attribute):
+        # The alpha_ of a machine are the multipliers of its rows.
+        if np.ndim(getattr(one, attribute, np.empty(0))) == 0:
             assert getattr(one, attribute) == pytest.approx(getattr(two, attribute), rel=1e-6)
     a, b = one.generalization_, two.generalization_
     assert a.method == b.method

@@ -420,8 +420,19 @@ class LinearSVC(LinearClassifier):
         fitted = None
         if problems[0].n <= KEPT_ROWS:
             fitted = fitted_of(self, data, (problems, [one.parameters for one in solutions]))
-        sides = np.array([[1, 0]]) if len(data.classes) == 2 else None
-        return learned | {"probabilities_": LaterProbabilities(sides, fitted=fitted)}
+        later = LaterProbabilities(_sides(len(data.classes)), fitted=fitted)
+        return learned | {"probabilities_": later}
+
+    def _misfit(self) -> str | None:
+        """What is wrong with a model from a file."""
+        later = vars(self).get("probabilities_")
+        if later is None:
+            return None
+        own = [later.sides] if later.found is None else [later.sides, later.found.pairs]
+        sides = _sides(len(self.classes_))
+        if all(np.array_equal(found, sides) for found in own):
+            return None
+        return "probabilities_ belong to other pairs of classes"
 
     def _has_later(self) -> bool:
         # Models in files of earlier versions have none.
@@ -469,3 +480,8 @@ class LinearSVC(LinearClassifier):
         if self._is_hard:
             return Formula(f"{penalty} with tᵢ(xᵢᵀw{bias_term(self)}) ≥ 1 for all rows{each}")
         return Formula(f"C Σᵢ {loss} + {penalty}{each}", {"C": chosen(self, "C")})
+
+
+def _sides(count: int) -> np.ndarray | None:
+    """The pair of two classes, whose score decides; None for one score per class."""
+    return np.array([[1, 0]]) if count == 2 else None
