@@ -66,7 +66,8 @@ class Trace:
     def lower_bound(self) -> float:
         """The largest value that the objective is known not to fall below; −∞ if none is known."""
         best = np.minimum.accumulate(np.array([*self.primal, np.inf]))[:-1]
-        bounds = best - np.array(self.gap)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞, where neither is known
+            bounds = best - np.array(self.gap)
         return float(np.max(bounds, initial=-np.inf, where=np.isfinite(bounds)))
 
     @described(AXES)
