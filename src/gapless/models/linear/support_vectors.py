@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -429,7 +429,7 @@ class LinearSVC(LinearClassifier):
         if later is None:
             return None
         own = [later.sides] if later.found is None else [later.sides, later.found.pairs]
-        sides = _sides(len(self.classes_))
+        sides: Any = _sides(len(self.classes_))
         if all(np.array_equal(found, sides) for found in own):
             return None
         return "probabilities_ belong to other pairs of classes"
