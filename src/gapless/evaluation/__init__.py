@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .crossing import Crossover, crossover
     from .decomposition import BiasVariance, bias_variance
     from .dependence import PairDependence, PartialDependence, partial_dependence
-    from .duality import Condition, Duality, duality
     from .gradients import GradientCheck, gradient_check, numerical_gradient
     from .grids import DecisionGrid, decision_grid
     from .held_out import HeldOut, Resampled, behind_error, corrected, is_clearly_behind
     from .interpolation import DoubleDescent, double_descent
+    from .kkt_conditions import Condition, Duality, duality
     from .learning import LearningCurve, learning_curve
     from .memorising import Memorised, memorise
     from .permutation import ROWS_AT_ONCE, PermutationImportance, permutation_importance
