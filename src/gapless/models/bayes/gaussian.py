@@ -123,6 +123,10 @@ class GaussianNB(NaiveBayesClassifier):
                 "GaussianNB has no coef_: its scores are quadratic, since the classes have "
                 "variances of their own; LinearDiscriminantAnalysis shares them."
             )
+        if not np.all(self.var_ > 0):
+            raise AttributeError(
+                "GaussianNB has no coef_: a feature without variance decides by itself."
+            )
         with np.errstate(divide="ignore"):
             prior = np.log(self.class_prior_)
         coef = self.theta_ / self.var_
