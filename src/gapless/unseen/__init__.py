@@ -3,9 +3,10 @@
 `entrance` has `generalize` and `measure`. A fit comes as `fitted` (problems and their solution) or
 `refittable` (anything else); `held_out` predicts its rows by `leave_one_out` or by `folds`,
 `population` out of bag; `trial` checks the formula, `scores` scores, `verdict` compares with
-`versions` of less and more freedom, `result` puts it in words. `conformal` and `predicting` make
-intervals and sets, `class_probabilities` probabilities of classes; `search` and `selection_bias`
-choose and correct a score for having been chosen, and `remembering` is what estimators inherit.
+`versions` of less and more freedom, `result` puts it in words. A fit `without_targets` describes
+unseen rows in place of predicting them. `conformal` and `predicting` make intervals and sets,
+`class_probabilities` probabilities of classes; `search` and `selection_bias` choose and correct a
+score for having been chosen, and `remembering` is what estimators inherit.
 """
 
 from typing import TYPE_CHECKING
@@ -70,5 +71,6 @@ if TYPE_CHECKING:
         multiple,
         named,
     )
+    from .without_targets import WithoutTargets
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..certificates import known_offset
-from .fitted import Array, Fitted
+from .fitted import Array
 from .leave_one_out import NotAvailable
 from .result import Generalization, sentence, uncorrected
 from .scores import Judge
 from .trial import Outcome, Trial
 from .verdict import judgement
+from .without_targets import WithoutTargets, describe_unseen, unknown
 
 # A fit that ended farther from the best one is not comparable with models fitted without a row.
 FAR = 0.01
@@ -25,7 +26,7 @@ FAR = 0.01
 def generalize(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     sample_weight: Any = None,
     *,
     scoring: Any = None,
@@ -40,7 +41,7 @@ def generalize(
     model : estimator
         A fitted model of gapless.
     X, y : array-like
-        The data it was fitted to; y is None for a model without targets.
+        The data it was fitted to; leave y out for a model without targets.
     sample_weight : array-like of shape (n,), optional
         The weights it was fitted with.
     scoring : str or callable, optional
@@ -95,25 +96,32 @@ def generalize(
 
 
 def measure(
-    model: Any, fitted: Fitted, *, scoring: Any = None, groups: Any = None, time: Any = None
+    model: Any, fitted: Any, *, scoring: Any = None, groups: Any = None, time: Any = None
 ) -> Generalization:
     """Estimate the score of a model on unseen rows, given its fit; see `generalize`."""
     groups, time = _read_labels("groups", groups, fitted), _read_labels("time", time, fitted)
     if groups is not None and time is not None:
         raise ValueError("groups and time cannot both be given; choose one.")
+    if isinstance(fitted, WithoutTargets):
+        if scoring is not None:
+            raise ValueError(
+                f"{type(model).__name__} has no targets to score, so scoring={scoring!r} means "
+                f"nothing; leave it out to get the {fitted.metric} of unseen rows."
+            )
+        return describe_unseen(fitted, groups, time)
     judge = Judge(model, fitted.y, np.where(fitted.is_counted, fitted.weights, 0.0), scoring)
     trial = Trial(fitted, judge, groups, time)
     train = judge.score(fitted.predictions)
     if trial.units.max(initial=-1) < 1:
-        return _unknown(judge.metric, train, "all rows are equal, so none can be left out")
+        return unknown(judge.metric, train, "all rows are equal, so none can be left out")
     if judge.is_empty:
-        return _unknown(
+        return unknown(
             judge.metric, train, f"all targets are equal, so {judge.metric} means nothing"
         )
     found = getattr(model, "certificate_", None)
     is_stopped = getattr(found, "kind", "") == "stopped" and not fitted.refits_alike
     if found is not None and is_stopped and found.relative_gap > FAR:
-        return _unknown(
+        return unknown(
             judge.metric,
             train,
             f"the fit stopped too early (relative gap {found.relative_gap:.2g}) to be compared "
@@ -122,9 +130,9 @@ def measure(
     try:
         outcome = trial.run(fitted)
     except NotAvailable as reason:
-        return _unknown(judge.metric, train, str(reason))
+        return unknown(judge.metric, train, str(reason))
     if not np.isfinite(outcome.score):
-        return _unknown(judge.metric, train, f"the {judge.metric} of held-out rows is not defined")
+        return unknown(judge.metric, train, f"the {judge.metric} of held-out rows is not defined")
     kind, advice = _judgement(trial, outcome)
     return Generalization(
         metric=judge.metric,
@@ -138,7 +146,7 @@ def measure(
     )
 
 
-def _read_labels(name: str, labels: Any, fitted: Fitted) -> Array | None:
+def _read_labels(name: str, labels: Any, fitted: Any) -> Array | None:
     """Groups or times, as numbers in their order."""
     if labels is None:
         return None
@@ -153,11 +161,6 @@ def _read_labels(name: str, labels: Any, fitted: Fitted) -> Array | None:
             "least two."
         )
     return numbers
-
-
-def _unknown(metric: str, train: float, reason: str) -> Generalization:
-    nan = float("nan")
-    return Generalization(metric, train, nan, nan, nan, "none", None, f"unknown: {reason}.")
 
 
 def _judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:

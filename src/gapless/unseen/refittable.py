@@ -7,7 +7,7 @@ Every family that does not solve a `Problem` derives from `Refittable`. It is us
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from .fitted import LARGE_ROWS, Array
 from .held_out import Estimate, by_formula, by_refits, by_time, folds_of
 from .leave_one_out import NotAvailable
 from .leave_one_out.distinct import counted_labels, units_of
-from .leave_one_out.forward import time_windows
+from .leave_one_out.forward import growing, time_windows
 from .versions import Dial, scaling
 
 Model = Callable[[Design], Array]
@@ -218,15 +218,10 @@ def _by_time(fitted: Refittable, time: Array) -> Estimate:
     window = time_windows(time, fitted.weights)
     if window.max() == 0:
         raise NotAvailable("all rows have the same time, so none comes before another")
-    steps = _growing(window)
+    steps = growing(window)
     return Estimate(
         _predict_each(fitted, steps), "forward (each row predicted from earlier ones)", True
     )
-
-
-def _growing(window: Array) -> Iterator[tuple[Array, Array]]:
-    for now in range(1, int(window.max()) + 1):
-        yield np.flatnonzero(window < now), np.flatnonzero(window == now)
 
 
 def _predict_each(fitted: Refittable, parts: Iterable[tuple[Array, Array]]) -> Array:

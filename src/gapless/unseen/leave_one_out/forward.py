@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -71,3 +71,9 @@ def time_windows(time: Array, weights: Array, count: int = WINDOWS) -> Array:
         count = len(moments)
     cut = np.minimum((middle * count).astype(int), count - 1)
     return np.unique(cut, return_inverse=True)[1][moment]
+
+
+def growing(window: Array) -> Iterator[tuple[Array, Array]]:
+    """The rows of all earlier windows and those of a window, for each window but the first."""
+    for now in range(1, int(window.max()) + 1):
+        yield np.flatnonzero(window < now), np.flatnonzero(window == now)
