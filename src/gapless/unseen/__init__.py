@@ -4,9 +4,10 @@
 `refittable` (anything else); `held_out` predicts its rows by `leave_one_out` or by `folds`,
 `population` out of bag; `trial` checks the formula, `scores` scores, `verdict` compares with
 `versions` of less and more freedom, `result` puts it in words. A fit `without_targets` describes
-unseen rows in place of predicting them. `conformal` and `predicting` make intervals and sets,
-`class_probabilities` probabilities of classes; `search` and `selection_bias` choose and correct a
-score for having been chosen, and `remembering` is what estimators inherit.
+unseen rows in place of predicting them; `resampled_clusters` says how stable clusters are.
+`conformal` and `predicting` make intervals and sets, `class_probabilities` probabilities of
+classes; `search` and `selection_bias` choose and correct a score for having been chosen, and
+`remembering` is what estimators inherit.
 """
 
 from typing import TYPE_CHECKING
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from .predicting import intervals_of, predict_set, predict_with_intervals, sets_of
     from .refittable import Model, OnlyRefittable, Refittable
     from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
+    from .resampled_clusters import Stability, judge_stability, stability
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
     from .scores import ExplainedLoss, Judge, metric_name
     from .search import CV, LOO, ScoredChoice, Search, best_of
