@@ -9,7 +9,7 @@
 
 #include "base/products.hpp"
 #include "check.hpp"
-#include "linear/logistic.hpp"
+#include "linear/losses.hpp"
 #include "naive_blas.hpp"
 
 using namespace gapless;
@@ -437,17 +437,28 @@ void test_sizes_beyond_blas_are_refused() {
     CHECK(refused && blas_size((Index(1) << 31) - 1) == 2147483647);
 }
 
-void test_logistic_derivatives() {
+void test_derivatives_of_losses() {
     for (Index n : {0, 1, 64, 65}) {
         // Just as much room as is needed, for the sanitizer to watch.
-        const std::vector<double> y(n, -1.0), z(n, 0.0);
+        const std::vector<double> negative(n, -1.0), one(n, 1.0), z(n, 0.0);
         std::vector<double> value(n), gradient(n), curvature(n);
-        logistic_derivatives(y.data(), z.data(), n, value.data(), gradient.data(),
+        const auto are = [&](double v, double g, double c) {
+            for (Index i = 0; i < n; ++i) {
+                CHECK(std::abs(value[i] - v) < 1e-15);
+                CHECK(gradient[i] == g && curvature[i] == c);
+            }
+        };
+        logistic_derivatives(negative.data(), z.data(), n, value.data(), gradient.data(),
                              curvature.data());
-        for (Index i = 0; i < n; ++i) {
-            CHECK(std::abs(value[i] - std::log(2.0)) < 1e-15);
-            CHECK(gradient[i] == 0.5 && curvature[i] == 0.25);
-        }
+        are(std::log(2.0), 0.5, 0.25);
+        poisson_derivatives(one.data(), z.data(), n, value.data(), gradient.data(),
+                            curvature.data());
+        are(0.0, 0.0, 1.0);
+        gamma_derivatives(one.data(), z.data(), n, value.data(), gradient.data(), curvature.data());
+        are(0.0, 0.0, 1.0);
+        poisson_conjugate(one.data(), z.data(), n, value.data());
+        gamma_conjugate(one.data(), z.data(), n, gradient.data());
+        for (Index i = 0; i < n; ++i) CHECK(value[i] == 0 && gradient[i] == 0);
     }
 }
 
@@ -461,6 +472,6 @@ int main() {
     test_exceptions_reach_the_caller();
     test_poll_stops();
     test_sizes_beyond_blas_are_refused();
-    test_logistic_derivatives();
+    test_derivatives_of_losses();
     return report();
 }

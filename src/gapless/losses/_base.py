@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -208,16 +209,15 @@ def _joint_conjugate(box: DualBox, u: Array) -> Array:
     return np.where(inside & (np.abs(np.einsum("nk->n", u)) <= slack), value, np.inf)
 
 
-def exponential_excess(t: Array) -> Array:
-    """exp(t) − 1 − t, without the cancellation near t = 0."""
+def by_core(function: Callable[..., None], outputs: int, y: Array, z: Array) -> tuple[Array, ...]:
+    """The results, (n,) or (n, K), of a function of the core that takes rows in float64."""
+    y, z = np.broadcast_arrays(y, z)
+    of_rows = [np.ascontiguousarray(each, dtype=np.float64).ravel() for each in (y, z)]
+    results = np.empty((outputs, z.size))
+    function(*of_rows, *results)
     with np.errstate(over="ignore"):
-        return np.expm1(t) - t
-
-
-def entropy_excess(r: Array) -> Array:
-    """(1 + r)·log(1 + r) − r for r ≥ −1, the conjugate of `exponential_excess`."""
-    eps = np.finfo(r.dtype).eps
-    return np.maximum(1 + r, 0) * np.log1p(np.maximum(r, eps / 2 - 1)) - r
+        kind = np.result_type(z, np.float32)
+        return tuple(each.reshape(z.shape).astype(kind, copy=False) for each in results)
 
 
 def p_log_p(p: Array) -> Array:

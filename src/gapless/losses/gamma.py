@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import Loss, entropy_excess, exponential_excess
+from .._ground import core
+from ._base import Loss, by_core
 
 
 @dataclass(frozen=True)
@@ -20,21 +21,19 @@ class Gamma(Loss):
     is_self_concordant = True
 
     def value(self, y, z):
-        return exponential_excess(np.log(y) - z)
+        return self.derivatives(y, z)[0]
 
     def gradient(self, y, z):
-        return 1 - self._ratio(y, z)
+        return self.derivatives(y, z)[1]
 
     def curvature(self, y, z):
-        return self._ratio(y, z)
+        return self.derivatives(y, z)[2]
 
     def derivatives(self, y, z):
-        ratio = self._ratio(y, z)
-        return self.value(y, z), 1 - ratio, ratio
+        return by_core(core.gamma_derivatives, 3, y, z)
 
     def conjugate(self, y, u):
-        inside = 1 - u >= -4 * np.finfo(u.dtype).eps
-        return np.where(inside, entropy_excess(np.maximum(-u, -1)) + u * np.log(y), np.inf)
+        return by_core(core.gamma_conjugate, 1, y, u)[0]
 
     def dual_domain(self, y):
         return np.array(-np.inf), np.array(1.0)
@@ -45,8 +44,3 @@ class Gamma(Loss):
 
     def without_offset(self, y, offset):
         return y * np.exp(-offset), np.ones_like(y)
-
-    def _ratio(self, y, z):
-        """The target over the predicted mean."""
-        with np.errstate(over="ignore"):
-            return y * np.exp(-z)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._ground import core
-from ._base import Loss, is_within, p_log_p
+from ._base import Loss, by_core, is_within, p_log_p
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,8 @@ class Logistic(Loss):
         return self._c * e / (1 + e) ** 2
 
     def derivatives(self, y, z):
-        y, z = np.broadcast_arrays(y, z)
-        of_rows = [np.ascontiguousarray(each, dtype=np.float64).ravel() for each in (y, z)]
-        parts = np.empty((3, z.size))
-        core.logistic_derivatives(*of_rows, *parts)
-        if self.base2:
-            parts *= self._c
-        kind = np.result_type(z, np.float32)
-        return tuple(part.reshape(z.shape).astype(kind, copy=False) for part in parts)
+        parts = by_core(core.logistic_derivatives, 3, y, z)
+        return tuple(self._c * part for part in parts) if self.base2 else parts
 
     def conjugate(self, y, u):
         p = -u * y / self._c

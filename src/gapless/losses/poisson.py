@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import Loss, entropy_excess, exponential_excess, p_log_p
+from .._ground import core
+from ._base import Loss, by_core
 
 
 @dataclass(frozen=True)
@@ -20,26 +21,19 @@ class Poisson(Loss):
     is_self_concordant = True
 
     def value(self, y, z):
-        scale = np.where(y > 0, y, 1)
-        return np.where(y > 0, scale * exponential_excess(z - np.log(scale)), self.inverse_link(z))
+        return self.derivatives(y, z)[0]
 
     def gradient(self, y, z):
-        return self.inverse_link(z) - y
+        return self.derivatives(y, z)[1]
 
     def curvature(self, y, z):
         return self.inverse_link(z)
 
     def derivatives(self, y, z):
-        mean = self.inverse_link(z)
-        return self.value(y, z), mean - y, mean
+        return by_core(core.poisson_derivatives, 3, y, z)
 
     def conjugate(self, y, u):
-        p = u + y
-        slack = 4 * np.finfo(p.dtype).eps * np.abs(y)
-        scale = np.where(y > 0, y, 1)
-        of_counts = y * entropy_excess(np.maximum(u / scale, -1)) + u * np.log(scale)
-        value = np.where(y > 0, of_counts, p_log_p(np.maximum(p, 0)) - p)
-        return np.where(p >= -slack, value, np.inf)
+        return by_core(core.poisson_conjugate, 1, y, u)[0]
 
     def dual_domain(self, y):
         return -y, np.array(np.inf)

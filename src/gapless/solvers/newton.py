@@ -25,7 +25,7 @@ from ..problem import Parameters, Problem
 from . import class_newton
 from ._base import Point, made_by, solver
 from .conjugate_gradients import ConjugateGradients
-from .newton_steps import Blocks, Change, Damping, Iterate, Joint, strengths
+from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, strengths
 from .positive_definite import EPS
 from .row_space import RowSpace, is_wide
 
@@ -84,9 +84,9 @@ def _in_features(problem: Problem, start: Parameters) -> Iterator[Point]:
 @solver("newton_cholesky", refuses=refuses, max_iter=500)
 def newton_cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise by Newton steps from a factor of the Hessian, kept while its steps are good."""
-    at = begin(problem, start) if np.any(start.w) else _from_sample(problem)
-    is_joint = problem.loss.task == "multiclass"
-    yield from descend(at, Joint(problem) if is_joint else Blocks(problem))
+    steps = Joint(problem) if problem.loss.task == "multiclass" else Blocks(problem)
+    at = begin(problem, start) if np.any(start.w) else _from_sample(problem, steps)
+    yield from descend(at, steps)
 
 
 @solver("newton_cg", refuses=refuses, max_iter=500)
@@ -213,10 +213,11 @@ def _rounding(at: Iterate) -> float:
     return 8 * EPS * (abs(at.primal) + at.problem.scale)
 
 
-def _from_sample(problem: Problem) -> Iterate:
+def _from_sample(problem: Problem, steps: Factored) -> Iterate:
     """The start: the solution on a sample of the rows if it beats the model without features.
 
     Every SAMPLE_STEP-th row, reweighted to the whole: a few steps there cost less than one here.
+    The sample's Hessian is near that of all rows, so its factor serves the first steps as well.
     """
     null = begin(problem, problem.null, _null_scores(problem))
     index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
@@ -231,14 +232,17 @@ def _from_sample(problem: Problem) -> Iterate:
         y=problem.y[index],
         weights=problem.weights[index] * (float(problem.weights.sum()) / kept),
     )
-    before = math.inf
-    for point in islice(newton_cholesky(sample, sample.null), 12):
+    before, of_sample = math.inf, type(steps)(sample)
+    for point in islice(descend(_from_sample(sample, of_sample), of_sample), 12):
         primal = sample.primal(point.w, point.b, point.z)
         if primal > 0.999 * before:
             break
         before = primal
     start = begin(problem, Parameters(point.w, point.b))
-    return start if start.primal < null.primal else null
+    if not start.primal < null.primal:
+        return null
+    steps.begin_with(of_sample)
+    return start
 
 
 def _null_scores(problem: Problem) -> Array:

@@ -155,12 +155,19 @@ class Factored:
         self._by_old: Change | None = None
         self._is_old = False
         self._before, self._waits = math.inf, 0
+        # Changes of the parameters and of the gradient, with their products, since the factor.
+        self._pairs: list[tuple[Change, Change, float]] = []
+        self._last: Iterate | None = None
+
+    def begin_with(self, other: Factored) -> None:
+        """Take the first steps by the factor of a similar problem, if its form allows it."""
 
     def estimate(self, at: Iterate) -> float | None:
         """About P − P*, without a new factor; ∞ while the coefficients are still settling."""
         if not self.is_factored:
             return at.gap_guess
-        self._by_old = self._solve(at.gradient)
+        self._remember(at)
+        self._by_old = self._corrected(at.gradient)
         squared = -at.gradient.dot(self._by_old)
         is_settling = squared <= SHRINKS * self._before and not self._is_settled(at, squared)
         self._waits = self._waits + 1 if is_settling else 0
@@ -179,6 +186,7 @@ class Factored:
         if not self._factorise(at, damping):
             return None
         self.is_factored, self._is_old = True, False
+        self._pairs, self._last = [], at
         step = self._solve(at.gradient)
         self._before = -at.gradient.dot(step)
         return step
@@ -186,6 +194,31 @@ class Factored:
     def renew(self) -> bool:
         """Whether a new factor may make the next step better than the last."""
         return self._is_old
+
+    def _remember(self, at: Iterate) -> None:
+        """What the way from the last iterate says about the Hessian."""
+        if self._last is not None:
+            moved = Change(at.w, at.b).plus(Change(self._last.w, self._last.b), -1.0)
+            turned = at.gradient.plus(self._last.gradient, -1.0)
+            product = moved.dot(turned)
+            if product > EPS * math.sqrt(moved.dot(moved) * turned.dot(turned)):
+                self._pairs.append((moved, turned, product))
+        self._last = at
+
+    def _corrected(self, gradient: Change) -> Change:
+        """−H⁻¹∇P where H is the old matrix, corrected by the changes since (L-BFGS).
+
+        A factor that is wrong in a few directions, such as that of a sample with few rows of some
+        kind, so costs a few steps and not a new one (Nocedal and Wright, algorithm 7.4).
+        """
+        shares = []
+        for moved, turned, product in reversed(self._pairs):
+            shares.append(moved.dot(gradient) / product)
+            gradient = gradient.plus(turned, -shares[-1])
+        step = self._solve(gradient)
+        for (moved, turned, product), share in zip(self._pairs, reversed(shares)):
+            step = step.plus(moved, -share - turned.dot(step) / product)
+        return step
 
     def _is_settled(self, at: Iterate, squared: float) -> bool:
         if abs(squared) <= 0.01 * EPS * abs(at.primal):
@@ -273,6 +306,10 @@ class Block:
 
 class Blocks(Factored):
     """One factor per output if the loss does not couple outputs: O(n·d² + d³) each."""
+
+    def begin_with(self, other):
+        if isinstance(other, Blocks) and other.is_factored:
+            self.blocks, self.is_factored = other.blocks, True
 
     def _factorise(self, at, damping):
         problem, l2 = self.problem, np.ravel(at.l2)

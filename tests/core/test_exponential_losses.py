@@ -1,0 +1,81 @@
+"""The losses of the core: exact to the last digits, also where their formulas cancel."""
+
+import numpy as np
+import pytest
+
+from gapless._ground import core
+
+EPS = np.finfo(float).eps
+
+
+def rows(rng, n=500):
+    """Targets from tiny to huge, and scores from beside their minimum to far away."""
+    y = np.exp(rng.normal(0, 6, n))
+    return y, np.log(y) + rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-7, 1.2, n)
+
+
+def derivatives(name, y, z):
+    parts = np.empty((3, len(y)))
+    getattr(core, f"{name}_derivatives")(y, z, *parts)
+    return parts
+
+
+def conjugate(name, y, u):
+    value = np.empty(len(y))
+    getattr(core, f"{name}_conjugate")(y, u, value)
+    return value
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma"])
+def test_derivatives_have_all_digits_of_extended_precision(name, rng):
+    y, z = rows(rng)
+    value, gradient, curvature = derivatives(name, y, z)
+    t = z.astype(np.longdouble) - np.log(y.astype(np.longdouble))
+    t, unit = (t, y) if name == "poisson" else (-t, np.ones_like(y))
+    # The series, because the formula cancels in extended precision too.
+    exact = np.where(np.abs(t) < 0.1, t**2 * sum_of_series(t), np.exp(t) - 1 - t) * unit
+    slope = unit * np.expm1(t) * (1 if name == "poisson" else -1)
+    # Rounding of log y and z moves t by an ulp of the larger one.
+    moved = EPS * (np.abs(z) + np.abs(np.log(y)) + 1)
+    assert np.all(np.abs(value - exact) <= 4 * EPS * exact + 2 * moved * np.abs(slope))
+    assert np.all(np.abs(gradient - slope) <= 4 * (EPS + moved) * unit * (1 + np.exp(t)))
+    np.testing.assert_allclose(curvature, unit * np.exp(t), rtol=float(4 * np.max(moved)))
+
+
+def sum_of_series(t):
+    total, term = np.zeros_like(t), np.full_like(t, 0.5)
+    for k in range(3, 20):
+        total, term = total + term, term * t / k
+    return total
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma"])
+def test_fenchel_holds_with_equality_at_the_gradient(name, rng):
+    y, z = rows(rng)
+    value, gradient, _ = derivatives(name, y, z)
+    found = conjugate(name, y, gradient)
+    size = np.abs(value) + np.abs(gradient) * (1 + np.abs(z) + np.abs(np.log(y))) + y + 1
+    assert np.all(np.abs(found + value - gradient * z) <= 16 * EPS * size)
+
+
+def test_limits_of_counts_and_amounts():
+    zero, large = np.array([0.0]), np.array([1000.0])
+    assert derivatives("poisson", zero, -large).tolist() == [[0.0], [0.0], [0.0]]
+    assert derivatives("poisson", zero, large).tolist() == [[np.inf], [np.inf], [np.inf]]
+    assert np.isnan(derivatives("poisson", zero, np.array([np.nan]))).all()
+    assert conjugate("poisson", zero, zero).tolist() == [0.0]
+    assert conjugate("poisson", large, -1.1 * large).tolist() == [np.inf]
+    assert conjugate("gamma", large, np.array([1.1])).tolist() == [np.inf]
+    # The smallest number has a logarithm too.
+    least = np.array([5e-324])
+    assert derivatives("gamma", least, np.log(least))[0] == pytest.approx(0, abs=1e-20)
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma", "logistic"])
+def test_a_row_has_the_same_bits_wherever_it_stands(name, rng):
+    y, z = rows(rng, 131)
+    y = np.sign(y - 1) if name == "logistic" else y
+    once = derivatives(name, y, z)
+    for first in (1, 63, 130):
+        moved = np.roll(np.arange(131), first)
+        np.testing.assert_array_equal(derivatives(name, y[moved], z[moved]), once[:, moved])
