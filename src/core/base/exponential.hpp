@@ -72,7 +72,8 @@ GAPLESS_BODY double log_of(double x) {
     constexpr double log_2 = 0x1.62e42fefa39efp-1, ones = 0x1p52;
     constexpr std::uint64_t root_bits = 0x3fe6a09e667f3bcdULL, one_bits = 0x3ff0000000000000ULL;
     const bool is_small = x < std::numeric_limits<double>::min();
-    const auto bits = std::bit_cast<std::uint64_t>(is_small ? x * 0x1p54 : x) - root_bits + one_bits;
+    const auto bits =
+        std::bit_cast<std::uint64_t>(is_small ? x * 0x1p54 : x) - root_bits + one_bits;
     const double m = std::bit_cast<double>((bits & 0x000fffffffffffffULL) + root_bits);
     const double biased = std::bit_cast<double>((bits >> 52) | std::bit_cast<std::uint64_t>(ones));
     const double k = biased - ones - (is_small ? 1023.0 + 54 : 1023.0);

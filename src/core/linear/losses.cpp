@@ -116,8 +116,7 @@ void derivatives(const double* y, const double* z, Index n, double* value, doubl
 template <class Loss>
 void conjugates(const double* y, const double* u, Index n, double* value) {
     const Index whole = n / stretch * stretch, rows = n - whole;
-    for (Index i = 0; i < whole; i += stretch)
-        conjugates_of_stretch<Loss>(y + i, u + i, value + i);
+    for (Index i = 0; i < whole; i += stretch) conjugates_of_stretch<Loss>(y + i, u + i, value + i);
     const Rest rest(y + whole, u + whole, rows);
     double last[stretch];
     conjugates_of_stretch<Loss>(rest.y, rest.z, last);

@@ -307,7 +307,8 @@ class Block:
 class Blocks(Factored):
     """One factor per output if the loss does not couple outputs: O(n·d² + d³) each."""
 
-    def begin_with(self, other):
+    def begin_with(self, other: Factored) -> None:
+        """Take over the blocks."""
         if isinstance(other, Blocks) and other.is_factored:
             self.blocks, self.is_factored = other.blocks, True
 
