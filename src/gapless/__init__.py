@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
     )
+    from .models.clustering import KMeans
     from .models.forests import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         bagging,
         bayes,
         boosting,
+        clustering,
         forests,
         kernel_machines,
         linear,

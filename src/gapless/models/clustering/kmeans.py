@@ -1,0 +1,446 @@
+"""KMeans: k centres that are the means of the rows nearest to them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.about import Example, Examples, Formula
+from ..._ground.design import Design
+from ..._ground.docstrings import FEATURES, described
+from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
+from ..._ground.progress import CallbackSupport, watch, with_callbacks
+from ..._ground.stored import INPUT, Declaration, Maybe, Number, Numbers, Unused, Whole, Word
+from ..._ground.threads import single_blas
+from ..._ground.validation import Training, read_rows, read_table
+from ...unseen import JUDGED, Remembering, take_over
+from .kmeans_bound import REFIT, Starts, certificate_of
+from .lloyd import ClusterRows, LloydRun, distances, lloyd, nearest
+from .seeding import PLUS_PLUS, RANDOM, first_centers
+
+Array = np.ndarray
+
+# Starts for n_init="auto" if they are drawn without regard to distances.
+STARTS_AT_RANDOM = 10
+
+ROWS = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Rows.
+y : None
+    Not used.
+sample_weight : array-like of shape (n_samples,)
+    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+"""
+
+
+@described(FEATURES)
+class KMeans(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    CallbackSupport,
+    Remembering,
+    BaseEstimator,
+):
+    """Clusters of rows around k centres.
+
+    Minimises  Σᵢ sᵢ minⱼ ‖xᵢ − cⱼ‖²  over the centres c₁ … c_k by Lloyd's algorithm: every row to
+    its nearest centre, every centre to the mean of its rows, until nothing changes.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters k.
+    init : {"k-means++", "random"}, callable or array-like of shape (k, n_features), \
+default="k-means++"
+        The first centres: rows drawn far apart, rows drawn at random, a function of
+        (X, n_clusters, random_state), or the centres themselves.
+    n_init : "auto" or int, default="auto"
+        The number of starts, of which the best is kept. "auto" is 10 for init="random" or a
+        function, else 1.
+    max_iter : int, default=300
+        The most steps of one start.
+    tol : float, default=1e-4
+        Stop when the squares of the moves of all centres sum to at most tol times the mean variance
+        of the features; 0 goes on until no row changes its cluster.
+    verbose : int, default=0
+        Whether to print the objective of each step.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first centres. They do not depend on the order of the rows.
+    copy_x : bool, default=True
+        Accepted for scikit-learn's sake: X is never changed.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Both find the same clusters. "lloyd" chooses by the shape of X which bounds save distances;
+        "elkan" keeps one for every row and centre, if there is memory for them.
+    time_limit : float, default=None
+        Seconds after which the last whole step of the best start is kept.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centres.
+    labels_ : ndarray of shape (n_samples,)
+        The cluster of each row of the fit.
+    inertia_ : float
+        The objective: the weighted sum of squared distances to the nearest centre.
+    n_iter_ : int
+        Steps of the best start.
+    n_clusters_ : int
+        The number of clusters.
+    inertias_ : ndarray of shape (n_init,)
+        The objective at the end of each start.
+    trace_ : LloydTrace
+        The objective after each step of the best start, which never rises; `trace_.plot()` draws
+        it, and `trace_.plot(X)` the way of the centres.
+    solver_ : str
+        Which bounds saved distances: "hamerly" (one for each row), "elkan" (one for each row and
+        centre) or "yinyang" (one for each row and group of centres).
+    certificate_ : Certificate
+        How far the sum of squares is at most above that of the best k clusters.
+    generalization_ : Generalization
+        The explained variance of unseen rows, and whether there are too many or too few clusters.
+
+    Notes
+    -----
+    A step compares n rows with k centres, n·k·d multiplications, of which the bounds save most:
+    after a few steps hardly any row can change its cluster. All starts of the same seed give the
+    same bits for any number of threads, and the labels are those of plain Lloyd steps. A local
+    minimum depends on the start; `inertias_` shows how much. Features count in their own units:
+    scale them first if they differ.
+
+    References
+    ----------
+    Lloyd (1982), Least squares quantization in PCM.
+    Arthur and Vassilvitskii (2007), k-means++: the advantages of careful seeding.
+    Elkan (2003), Using the triangle inequality to accelerate k-means.
+    Hamerly (2010), Making k-means even faster.
+    Ding and He (2004), K-means clustering via principal component analysis.
+
+    Examples
+    --------
+    >>> from gapless import KMeans
+    >>> model = KMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [9.0], [10.0]])
+    >>> print(model.cluster_centers_[model.predict([[0.2], [8.0]])].ravel())
+    [0.5 9.5]
+    """
+
+    _guide = "kmeans"
+    _examples: ClassVar[Examples] = (Example("iris", {"n_clusters": 3, "random_state": 0}),)
+    _stored: ClassVar[Declaration] = {
+        **JUDGED,
+        **INPUT,
+        "cluster_centers_": Numbers("clusters", "features"),
+        "n_clusters_": Whole(1, size="clusters"),
+        "labels_": Numbers("rows", types="i", below="clusters"),
+        "inertia_": Number(0),
+        "n_iter_": Whole(),
+        "inertias_": Numbers(None, low=0),
+        "solver_": Word("hamerly", "elkan", "yinyang"),
+        "trace_": Maybe(Unused()),
+        "_n_features_out": Whole(1, size="clusters"),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({PLUS_PLUS, RANDOM}), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        init=PLUS_PLUS,
+        n_init="auto",
+        max_iter=300,
+        tol=1e-4,
+        verbose=0,
+        random_state=None,
+        copy_x=True,
+        algorithm="lloyd",
+        time_limit=None,
+    ):
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.time_limit = time_limit
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    @described(ROWS)
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Find the clusters.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the last whole step and raises KeyboardInterrupt; an
+            error leaves the estimator as it was.
+        """
+        data = self._read(X, y, sample_weight, reset=True)
+        rows = _rows_of(data)
+        k = self.n_clusters
+        if rows.n < k:
+            raise ValueError(
+                f"n_samples={rows.n} should be >= n_clusters={k}; choose fewer clusters."
+            )
+        runs, status = self._runs(rows, k, data)
+        best = min(runs, key=lambda run: run.inertia)
+        learned = self._learned(data, rows, best, np.array([run.inertia for run in runs]))
+        learned["_training"] = (data,)
+        take_over(self, learned)
+        if status == "interrupted":
+            raise KeyboardInterrupt
+        self._warn(best, status)
+        return self
+
+    def _runs(self, rows: ClusterRows, k: int, data: Training) -> tuple[list[LloydRun], str]:
+        """The runs of all starts, and how the last of them ended."""
+        random = check_random_state(self.random_state)
+        tol = self.tol * float(rows.variances.mean()) if self.tol else 0.0
+        by_groups = True if self.algorithm == "elkan" else None
+        began, runs, status = time.monotonic(), list[LloydRun](), "converged"
+        with single_blas(), watch(self, data.X, None) as callback:
+            for _ in range(self._start_count()):
+                try:
+                    with time_limit(seconds_left(self.time_limit, began)):
+                        centers = first_centers(rows, k, self.init, random)
+                        run = lloyd(
+                            rows,
+                            centers,
+                            max_iter=self.max_iter,
+                            tol=tol,
+                            by_groups=by_groups,
+                            after_step=callback,
+                        )
+                except (TimeLimit, KeyboardInterrupt) as stop:
+                    if not runs:
+                        raise
+                    status = "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
+                    break
+                runs.append(run)
+                status = run.status
+                if self.verbose:
+                    _print_steps(run)
+                if status in ("time_limit", "interrupted"):
+                    break
+        return runs, status
+
+    def _start_count(self) -> int:
+        """How many starts there are; centres that are given make one."""
+        if not isinstance(self.init, str) and not callable(self.init):
+            if self.n_init not in ("auto", 1):
+                warnings.warn(
+                    "Explicit initial center position passed: performing only one init in "
+                    f"{type(self).__name__} instead of n_init={self.n_init}.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            return 1
+        if self.n_init == "auto":
+            return 1 if self.init == PLUS_PLUS else STARTS_AT_RANDOM
+        return int(self.n_init)
+
+    def _learned(
+        self, data: Training, rows: ClusterRows, best: LloydRun, inertias: Array
+    ) -> dict[str, Any]:
+        k, n, d = len(best.centers), rows.n, rows.d
+        labels = best.labels
+        if n < len(data.weights):
+            labels, _ = nearest(Design(data.X), best.centers, rows.origin)
+        certificate = certificate_of(
+            rows,
+            best.centers,
+            best.sums,
+            best.totals,
+            tol=max(self.tol, 1e-9),
+            starts=Starts(inertias),
+            most_work=0.25 * float(n) * d * k * best.steps,
+        )
+        learned = {
+            "cluster_centers_": best.centers,
+            "labels_": labels,
+            "inertia_": best.inertia,
+            "n_iter_": best.steps,
+            "n_clusters_": k,
+            "inertias_": inertias,
+            "trace_": best.trace,
+            "solver_": best.solver,
+            "certificate_": certificate,
+            "n_features_in_": d,
+            "_n_features_out": k,
+        }
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        return learned
+
+    def _warn(self, best: LloydRun, status: str) -> None:
+        if status == "time_limit":
+            warnings.warn(
+                f"stopped by {limit_name(self.time_limit)} after {best.steps} steps; the last whole "
+                "step is kept. Raise it, or choose fewer clusters.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        found = int(np.count_nonzero(best.totals > 0))
+        if found < len(best.centers):
+            warnings.warn(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters "
+                f"({len(best.centers)}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _read(self, X, y, sample_weight, reset=False) -> Training:
+        data = read_table(self, X, sample_weight, reset=reset)
+        if not np.any(data.weights > 0):
+            raise ValueError("all weights are 0, so there is no row to fit; give some more weight.")
+        return data
+
+    # ---- using -----------------------------------------------------------------------------------
+
+    @described(ROWS)
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Find the clusters, and return those of the rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The cluster of each row.
+        """
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    @described(ROWS)
+    def predict(self, X):
+        """The cluster of each row: that of the nearest centre.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Numbers of clusters.
+        """
+        labels, _ = self._nearest(X)
+        return labels
+
+    @described(ROWS)
+    def transform(self, X):
+        """The distances of rows to all centres.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            In the units of X.
+        """
+        check_is_fitted(self)
+        design = Design(read_rows(self, X))
+        centers = self._centers_for(design)
+        found = np.sqrt(distances(design, centers, centers.mean(axis=0, dtype=float)))
+        return found.astype(design.dtype, copy=False)
+
+    @described(ROWS)
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Find the clusters, and return the distances of the rows to their centres.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            In the units of X.
+        """
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    @described(ROWS)
+    def score(self, X, y=None, sample_weight=None):
+        """The opposite of the objective on some rows.
+
+        Returns
+        -------
+        score : float
+            −Σ sᵢ minⱼ ‖xᵢ − cⱼ‖²; the larger, the better.
+        """
+        check_is_fitted(self)
+        data = read_table(self, X, sample_weight, reset=False)
+        _, squares = self._nearest_to(Design(data.X), with_squares=True)
+        return -float(data.weights @ squares)
+
+    def _nearest(self, X) -> tuple[Array, Array | None]:
+        check_is_fitted(self)
+        return self._nearest_to(Design(read_rows(self, X)))
+
+    def _nearest_to(self, design: Design, with_squares: bool = False):
+        centers = self._centers_for(design)
+        return nearest(design, centers, centers.mean(axis=0, dtype=float), with_squares)
+
+    def _centers_for(self, design: Design) -> Array:
+        """The centres in the type of the rows."""
+        return np.ascontiguousarray(self.cluster_centers_, dtype=design.dtype)
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _certified(self, X, y=None, sample_weight=None):
+        data = self._reread(X, y, sample_weight)
+        rows = _rows_of(data)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=rows.dtype)
+        with single_blas():
+            labels, _ = rows.nearest(centers)
+            sums, totals = rows.sums(labels, len(centers))
+            tol, starts = max(self.tol, 1e-9), Starts(self.inertias_)
+            return certificate_of(rows, centers, sums, totals, tol=tol, starts=starts, cure=REFIT)
+
+    # ---- what it says about itself ---------------------------------------------------------------
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _formula(self) -> Formula:
+        return Formula("Σᵢ minⱼ ‖xᵢ − cⱼ‖²", {"k": self.n_clusters_})
+
+
+def _rows_of(data: Training) -> ClusterRows:
+    """The rows that have weight."""
+    design, counted = Design(data.X), data.weights > 0
+    if counted.all():
+        return ClusterRows(design, data.weights)
+    kept = np.flatnonzero(counted)
+    return ClusterRows(design.rows(kept), data.weights[kept])
+
+
+def _print_steps(run: LloydRun) -> None:
+    """The steps of a run, as scikit-learn prints them."""
+    print("Initialization complete")
+    for step, objective in enumerate(run.trace.objective):
+        print(f"Iteration {step}, inertia {objective}.")
+    if run.status == "converged":
+        why = "strict convergence" if run.trace.moved[-1] == 0 else "center shift within tolerance"
+        print(f"Converged at iteration {run.steps - 1}: {why}.")
