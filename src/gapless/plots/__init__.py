@@ -1,14 +1,16 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
-fit proceeds, and perceptron how that one does; columns: their importance; decision, tree: what a
-model looks like. style is their common look, and svg makes them parts of a page.
+fit proceeds, and perceptron how that one does; clusters: k-means and silhouettes; columns: their
+importance; decision, tree: what a model looks like. style is their common look, and svg makes them
+parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
 gapless only its ground.
 """
 
+from .clusters import kmeans_objective, kmeans_steps, silhouettes
 from .columns import coefficients, importances, pair_dependence, partial_dependence
 from .curves import descent, learning, search, validation
 from .decision import decision, planes
@@ -37,6 +39,8 @@ __all__ = [
     "descent",
     "importances",
     "inline_svg",
+    "kmeans_objective",
+    "kmeans_steps",
     "landscape",
     "learning",
     "margins",
@@ -53,6 +57,7 @@ __all__ = [
     "roc",
     "rounds",
     "search",
+    "silhouettes",
     "splits",
     "tree",
     "validation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,16 +26,21 @@ from ..._ground.design import Design
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.progress import CallbackSupport, watch, with_callbacks
-from ..._ground.stored import INPUT, Declaration, Maybe, Number, Numbers, Unused, Whole, Word
+from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, Whole, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows, read_table
 from ...unseen import JUDGED, Remembering, take_over
 from .kmeans_bound import REFIT, Starts, certificate_of
-from .lloyd import ClusterRows, LloydRun, distances, lloyd, nearest
-from .seeding import PLUS_PLUS, RANDOM, first_centers
+from .kmeans_held_out import KMeansFit, Mixture, choose_clusters
+from .kmeans_runs import Plan
+from .lloyd import ClusterRows, LloydRun, distances, nearest
+from .seeding import PLUS_PLUS, RANDOM
 
 Array = np.ndarray
 
+AUTO = "auto"
+# The seed of fits to some of the rows.
+SEED = 0
 # Starts for n_init="auto" if they are drawn without regard to distances.
 STARTS_AT_RANDOM = 10
 
@@ -64,8 +70,10 @@ class KMeans(
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        The number of clusters k.
+    n_clusters : int or "auto", default=8
+        The number of clusters k. "auto" chooses it: the density that the clusters define, Gaussians
+        of one width around the centres, must make unseen rows least surprising; the smallest
+        number within one standard error of the best is taken.
     init : {"k-means++", "random"}, callable or array-like of shape (k, n_features), \
 default="k-means++"
         The first centres: rows drawn far apart, rows drawn at random, a function of
@@ -102,6 +110,9 @@ default="k-means++"
         Steps of the best start.
     n_clusters_ : int
         The number of clusters.
+    search_ : Search or None
+        With n_clusters="auto", the numbers tried and the log density of unseen rows under each;
+        `search_.plot()` draws them.
     inertias_ : ndarray of shape (n_init,)
         The objective at the end of each start.
     trace_ : LloydTrace
@@ -151,13 +162,14 @@ default="k-means++"
         "n_iter_": Whole(),
         "inertias_": Numbers(None, low=0),
         "solver_": Word("hamerly", "elkan", "yinyang"),
-        "trace_": Maybe(Unused()),
+        "trace_": Unused(),
+        "search_": Unused(),
         "_n_features_out": Whole(1, size="clusters"),
     }
     _parameter_constraints: ClassVar[dict] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO})],
         "init": [StrOptions({PLUS_PLUS, RANDOM}), callable, "array-like"],
-        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_init": [StrOptions({AUTO}), Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
@@ -207,52 +219,62 @@ default="k-means++"
             error leaves the estimator as it was.
         """
         data = self._read(X, y, sample_weight, reset=True)
-        rows = _rows_of(data)
-        k = self.n_clusters
-        if rows.n < k:
-            raise ValueError(
-                f"n_samples={rows.n} should be >= n_clusters={k}; choose fewer clusters."
-            )
-        runs, status = self._runs(rows, k, data)
-        best = min(runs, key=lambda run: run.inertia)
-        learned = self._learned(data, rows, best, np.array([run.inertia for run in runs]))
-        learned["_training"] = (data,)
+        rows, plan, began = _rows_of(data), self._plan(), time.monotonic()
+        choice = None
+        with single_blas(), watch(self, data.X, None) as callback:
+            k = self.n_clusters
+            if k == AUTO:
+                with time_limit(self.time_limit):
+                    choice = choose_clusters(rows, plan, SEED)
+                k = int(choice.values["n_clusters"])
+            if rows.n < k:
+                raise ValueError(
+                    f"n_samples={rows.n} should be >= n_clusters={k}; choose fewer clusters."
+                )
+            runs, status = self._runs(rows, k, plan, began, callback)
+            best = min(runs, key=lambda run: run.inertia)
+            learned = self._learned(data, rows, best, np.array([run.inertia for run in runs]))
+        learned["search_"] = None if choice is None else choice.search
+        learned["_choice"] = choice
+        learned["_training"] = data, plan, Mixture.of(rows, best)
         take_over(self, learned)
         if status == "interrupted":
             raise KeyboardInterrupt
         self._warn(best, status)
         return self
 
-    def _runs(self, rows: ClusterRows, k: int, data: Training) -> tuple[list[LloydRun], str]:
+    def _plan(self) -> Plan:
+        init = self.init
+        if not isinstance(init, str) and not callable(init):
+            init = check_array(init, dtype=(np.float64, np.float32), input_name="init")
+        by_groups = True if self.algorithm == "elkan" else None
+        return Plan(init, self._start_count(), self.max_iter, self.tol, by_groups)
+
+    def _runs(
+        self,
+        rows: ClusterRows,
+        k: int,
+        plan: Plan,
+        began: float,
+        callback: Callable[[Any, float], bool],
+    ) -> tuple[list[LloydRun], str]:
         """The runs of all starts, and how the last of them ended."""
         random = check_random_state(self.random_state)
-        tol = self.tol * float(rows.variances.mean()) if self.tol else 0.0
-        by_groups = True if self.algorithm == "elkan" else None
-        began, runs, status = time.monotonic(), list[LloydRun](), "converged"
-        with single_blas(), watch(self, data.X, None) as callback:
-            for _ in range(self._start_count()):
-                try:
-                    with time_limit(seconds_left(self.time_limit, began)):
-                        centers = first_centers(rows, k, self.init, random)
-                        run = lloyd(
-                            rows,
-                            centers,
-                            max_iter=self.max_iter,
-                            tol=tol,
-                            by_groups=by_groups,
-                            after_step=callback,
-                        )
-                except (TimeLimit, KeyboardInterrupt) as stop:
-                    if not runs:
-                        raise
-                    status = "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
-                    break
-                runs.append(run)
-                status = run.status
-                if self.verbose:
-                    _print_steps(run)
-                if status in ("time_limit", "interrupted"):
-                    break
+        runs, status = list[LloydRun](), "converged"
+        for _ in range(plan.starts):
+            try:
+                with time_limit(seconds_left(self.time_limit, began)):
+                    run = plan.run(rows, k, random, callback)
+            except (TimeLimit, KeyboardInterrupt) as stop:
+                if not runs:
+                    raise
+                return runs, "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
+            runs.append(run)
+            status = run.status
+            if self.verbose:
+                _print_steps(run)
+            if status in ("time_limit", "interrupted"):
+                break
         return runs, status
 
     def _start_count(self) -> int:
@@ -306,8 +328,8 @@ default="k-means++"
     def _warn(self, best: LloydRun, status: str) -> None:
         if status == "time_limit":
             warnings.warn(
-                f"stopped by {limit_name(self.time_limit)} after {best.steps} steps; the last whole "
-                "step is kept. Raise it, or choose fewer clusters.",
+                f"stopped by {limit_name(self.time_limit)} after {best.steps} steps, the last of "
+                "which is kept; raise it, or choose fewer clusters.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -414,6 +436,23 @@ default="k-means++"
             sums, totals = rows.sums(labels, len(centers))
             tol, starts = max(self.tol, 1e-9), Starts(self.inertias_)
             return certificate_of(rows, centers, sums, totals, tol=tol, starts=starts, cure=REFIT)
+
+    def _fitted(self, data: Training, plan: Plan, mixture: Mixture) -> KMeansFit:
+        return KMeansFit(Design(data.X), data.weights, self.n_clusters_, plan, SEED, mixture)
+
+    def _fitted_to(self, X, y=None, sample_weight=None) -> KMeansFit:
+        data = self._reread(X, y, sample_weight)
+        rows = _rows_of(data)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=rows.dtype)
+        labels, _ = rows.nearest(centers)
+        sums, totals = rows.sums(labels, len(centers))
+        inertia = rows.sum_of_squares(centers, labels, sums, totals)
+        self._check_objective(inertia)
+        mixture = Mixture.around(rows, centers, totals, inertia)
+        return self._fitted(data, self._plan(), mixture)
+
+    def _tuned(self) -> tuple[str, ...]:
+        return ("n_clusters",) if self.n_clusters == AUTO else ()
 
     # ---- what it says about itself ---------------------------------------------------------------
 

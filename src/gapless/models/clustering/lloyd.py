@@ -290,7 +290,7 @@ class LloydState:
         self.group_ways = _rounded_up(self._of_groups)
 
     def means(self) -> Array:
-        """The means of the clusters; those without rows get the rows farthest from their centres."""
+        """The means of the clusters; an empty one gets the row farthest from its centre."""
         sums, totals = self.sums, self.totals
         if np.any(self.counts == 0):
             sums, totals = self._relocated()

@@ -1,0 +1,67 @@
+"""Several starts of Lloyd's algorithm, of which the best counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .lloyd import ClusterRows, LloydRun, lloyd
+from .seeding import PLUS_PLUS, first_centers
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How clusters are found, whatever their number and the rows.
+
+    Parameters
+    ----------
+    init : str, callable or ndarray of shape (k, d)
+        The first centres.
+    starts : int
+        How many starts there are.
+    max_iter : int
+        The most steps of a start.
+    tol : float
+        Stop when the squares of the moves of all centres sum to at most this times the mean
+        variance of the features.
+    by_groups : bool, default=None
+        Whether bounds are kept for each row and group of centres; by the shape of X if None.
+    """
+
+    init: Any
+    starts: int
+    max_iter: int
+    tol: float
+    by_groups: bool | None = None
+
+    def run(
+        self,
+        rows: ClusterRows,
+        k: int,
+        random: np.random.RandomState,
+        after_step: Callable[[Any, float], bool] = lambda trace, target: False,
+    ) -> LloydRun:
+        """One start."""
+        return lloyd(
+            rows,
+            first_centers(rows, k, self._init_for(k), random),
+            max_iter=self.max_iter,
+            tol=self.tol * float(rows.variances.mean()) if self.tol else 0.0,
+            by_groups=self.by_groups,
+            after_step=after_step,
+        )
+
+    def best(self, rows: ClusterRows, k: int, seed: int) -> LloydRun:
+        """The best of all starts; as many clusters as there are rows at most."""
+        random = np.random.RandomState(seed)
+        k = min(k, rows.n)
+        runs = [self.run(rows, k, random) for _ in range(self.starts)]
+        return min(runs, key=lambda run: run.inertia)
+
+    def _init_for(self, k: int) -> Any:
+        """Centres that are given serve for their own number of clusters alone."""
+        is_given = isinstance(self.init, np.ndarray)
+        return PLUS_PLUS if is_given and len(self.init) != k else self.init
