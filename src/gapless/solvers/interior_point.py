@@ -46,16 +46,24 @@ class Kinks:
     """Terms cost·max(0, v[index] − at), any number for each entry of v.
 
     `soft` is σ: the slope rises from 0 to cost on an interval of length σ·cost, not at once.
-    `omega` is their share of μ. It is proportional to a row's weight, so that weight 2 follows
-    the same path as the row repeated.
+    On the path βr = μω_β and γp = μω_γ. Both are proportional to a row's weight, so that weight 2
+    follows the same path as the row repeated. Their ratio is that of the slopes on both sides of
+    the minimum: the path then begins with z at the kinks, and not far above them for a high
+    quantile.
     """
 
     index: Array
     at: Array
     cost: Array
     soft: Array
-    omega: Array
+    omega_beta: Array
+    omega_gamma: Array
     length: int
+
+    @property
+    def omega(self) -> float:
+        """The sum of all shares of μ."""
+        return float(self.omega_beta.sum() + self.omega_gamma.sum())
 
     @property
     def are_soft(self) -> bool:
@@ -84,13 +92,15 @@ class Kinks:
 
     def _hard(self, t: Array, mu: float) -> tuple[Array, Array, Array, Array]:
         """p, r, β and γ on the central path where p − r = t."""
-        c, m = self.cost, mu * self.omega
-        # p and r solve c·p·r = m(p + r), p − r = t; the formula for the larger one has no
+        c, m_beta, m_gamma = self.cost, mu * self.omega_beta, mu * self.omega_gamma
+        # p and r solve m_β/r + m_γ/p = c, p − r = t; the formula for the larger one has no
         # cancellation.
-        larger = (c * np.abs(t) + 2 * m + np.hypot(c * t, 2 * m)) / (2 * c)
-        smaller = m * larger / (c * larger - m)
+        root = np.hypot(c * t + m_beta - m_gamma, 2 * np.sqrt(m_beta * m_gamma))
+        larger = (c * np.abs(t) + m_beta + m_gamma + root) / (2 * c)
+        of_larger, of_smaller = np.where(t > 0, (m_gamma, m_beta), (m_beta, m_gamma))
+        smaller = of_smaller * larger / (c * larger - of_larger)
         p, r = np.where(t > 0, larger, smaller), np.where(t > 0, smaller, larger)
-        return p, r, m / r, m / p
+        return p, r, m_beta / r, m_gamma / p
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +214,7 @@ def _follow_path(problem: Problem, start: Parameters) -> Iterator[Point]:
         return
     rows, columns, programme = _programme(problem)
     kinks, walls = programme.kinks, programme.walls
-    total = 2 * kinks.omega.sum() + walls.omega.sum()
+    total = kinks.omega + walls.omega.sum()
     first = problem.scale / total if kinks.are_soft else None
     at, mu = _start(programme, np.asarray(start.w, dtype=float)[columns], float(start.b), first)
     length = 1.0
@@ -238,17 +248,22 @@ def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
     # |w| is linear if w cannot change sign.
     bends = (lower < 0) & (upper > 0)
     hard = np.zeros(np.count_nonzero(bends))
-    parts = [(n + np.flatnonzero(bends), hard, 2 * l1[bends], hard, hard + share)]
+    equal = hard + share
+    parts = [(n + np.flatnonzero(bends), hard, 2 * l1[bends], hard, equal, equal)]
     # Where a soft kink begins, its slope is box.lower.
     row, soft, lowest = np.arange(n), box.quadratic / s, box.quadratic * box.lower
     if box.absolute:
-        parts.append((row, box.linear - box.absolute + lowest, -s * box.lower, soft, s))
-        parts.append((row, box.linear + box.absolute, s * box.upper, soft, s))
+        parts.append((row, box.linear - box.absolute + lowest, -s * box.lower, soft, s, s))
+        parts.append((row, box.linear + box.absolute, s * box.upper, soft, s, s))
     else:
-        parts.append((row, box.linear + lowest, s * (box.upper - box.lower), soft, s))
-    index, at, cost, soft, omega = (np.concatenate(column) for column in zip(*parts))
-    keep = cost > 0
-    kinks = Kinks(index[keep], at[keep], cost[keep], soft[keep], omega[keep], n + d)
+        cost = box.upper - box.lower
+        has_minimum = (box.lower < 0) & (box.upper > 0)
+        side = np.divide(-box.lower, cost, out=np.full(n, 0.5), where=has_minimum)
+        omegas = 2 * s * side, 2 * s * (1 - side)
+        parts.append((row, box.linear + lowest, s * cost, soft, *omegas))
+    stacked = [np.concatenate(column) for column in zip(*parts)]
+    keep = stacked[2] > 0
+    kinks = Kinks(*(column[keep] for column in stacked), n + d)
     below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
     walls = Walls(
         np.concatenate([below, above]),
@@ -283,8 +298,9 @@ def _start(
     w = _inside(programme, w)
     v = programme.v(w, b)
     if mu is None:
-        distance = kinks.omega * np.abs(v[kinks.index] - kinks.at)
-        mu = float(distance.sum() / kinks.omega.sum()) if len(distance) else 1.0
+        omega = 0.5 * (kinks.omega_beta + kinks.omega_gamma)
+        distance = omega * np.abs(v[kinks.index] - kinks.at)
+        mu = float(distance.sum() / omega.sum()) if len(distance) else 1.0
         mu = mu if mu > 0 else 1.0
 
     def centred(w: Array, b: float, v: Array) -> Iterate:
@@ -293,9 +309,9 @@ def _start(
 
     def barrier(at: Iterate) -> float:
         """The function of w and b that the central path minimises at this μ."""
-        logs = np.log(at.p) + np.log(at.r)
         value = inner(programme.slope, at.v) + 0.5 * inner(programme.l2, at.w**2)
-        barriers = inner(kinks.omega, logs) + inner(walls.omega, np.log(at.slack))
+        barriers = inner(kinks.omega_gamma, np.log(at.p)) + inner(kinks.omega_beta, np.log(at.r))
+        barriers += inner(walls.omega, np.log(at.slack))
         value += 0.5 * inner(kinks.soft, at.beta**2)
         return value + inner(kinks.cost, at.p) - mu * barriers
 
@@ -313,7 +329,7 @@ def _start(
                 break
             length *= 0.5
         at = new
-        if decrement <= 0.1 * mu * kinks.omega.sum():
+        if decrement <= 0.05 * mu * kinks.omega:
             break
     return at, mu
 
@@ -349,7 +365,7 @@ def _step(programme: Programme, at: Iterate, mu: float) -> tuple[Iterate, float]
     length = min(1.0, *_lengths(at, ahead))
     reached = _complementarity(_moved(at, ahead, length, length))
     target = mu * (reached / sum(product.sum() for product in products)) ** 3
-    shares = (target * kinks.omega, target * kinks.omega, target * walls.omega)
+    shares = (target * kinks.omega_beta, target * kinks.omega_gamma, target * walls.omega)
     second = (ahead.beta * ahead.r, ahead.gamma * ahead.p, ahead.nu * ahead.slack)
     step = newton.solve(*(m - a - b for m, a, b in zip(shares, products, second)))
     lengths = _lengths(at, step)
