@@ -6,7 +6,7 @@ kernels. To add one, see docs/add_a_kernel.md; the contract is in `_base.Kernel`
 """
 
 from .._ground.named import OF_STRINGS
-from ._base import Constant, Kernel, Product, Scaled, Sum
+from ._base import Constant, Kernel, Product, Scaled, Slopes, Sum
 from ._by_name import KERNEL_INSTANCE, by_name
 from ._rows import Rows, blank
 from .callable import Callable
@@ -47,6 +47,7 @@ __all__ = [
     "Rows",
     "Scaled",
     "Sigmoid",
+    "Slopes",
     "Spectrum",
     "Sum",
     "White",

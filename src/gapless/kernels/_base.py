@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,16 @@ from .._ground.parameters import check_nonnegative
 from ._rows import CombinedRows, Rows, count_rows, gram_of_rows, take_rows
 
 Array = np.ndarray
+
+
+class Slopes(NamedTuple):
+    """The gradient of a kernel: ∂k(x, z)/∂z = a(x, z)·x + 2b(x, z)·(x − z).
+
+    a is the derivative of k in ⟨x, z⟩ and b minus that in ‖x − z‖², both kernels; None for 0.
+    """
+
+    of_products: Kernel | None
+    of_distances: Kernel | None
 
 
 class Kernel:
@@ -35,6 +45,7 @@ class Kernel:
     `resolve`             parameters that depend on the data
     `log_parameters` …    fits of the parameters by marginal likelihood, with `gram_gradients`
     `narrowed`            verdicts that compare a narrow kernel with a wider one
+    `slopes` …            pre-images in kernel PCA, with `input_distances`
     ====================  ====================================================================
     """
 
@@ -191,6 +202,17 @@ class Kernel:
                 changed[name] = narrower
         return dataclasses.replace(self, **changed) if changed else None  # type: ignore[type-var]
 
+    def slopes(self) -> Slopes | None:
+        """The gradient of k in z; None if it is not known, or if k has a kink at x = z."""
+        return None
+
+    def input_distances(self, squares: Array, own: Array, other: Array) -> Array | None:
+        """‖x − z‖² from ‖φ(x) − φ(z)‖², ‖φ(x)‖² and ‖φ(z)‖², broadcast; None if unknown.
+
+        NaN where no two rows have such values.
+        """
+        return None
+
     def _parts(self) -> dict[str, Kernel]:
         values = self._values()
         return {name: value for name, value in values.items() if isinstance(value, Kernel)}
@@ -277,6 +299,9 @@ class Sum(_Combined):
     def gram_gradients(self, X):
         return [*self.left.gram_gradients(X), *self.right.gram_gradients(X)]
 
+    def slopes(self):
+        return _added(self.left.slopes(), self.right.slopes())
+
 
 @dataclass(frozen=True, repr=False)
 class Product(_Combined):
@@ -309,6 +334,10 @@ class Product(_Combined):
         of_left = [gradient * right for gradient in self.left.gram_gradients(X)]
         return of_left + [left * gradient for gradient in self.right.gram_gradients(X)]
 
+    def slopes(self):
+        left, right = self.left.slopes(), self.right.slopes()
+        return _added(_times(left, self.right), _times(right, self.left))
+
 
 @dataclass(frozen=True, repr=False)
 class Scaled(_Combined):
@@ -340,6 +369,29 @@ class Scaled(_Combined):
         inner = self.kernel.gram_gradients(X)
         return [self.gram(X), *(self.factor * gradient for gradient in inner)]
 
+    def slopes(self):
+        return _times(self.kernel.slopes(), self.factor)
+
+    def input_distances(self, squares, own, other):
+        if not self.factor:
+            return None
+        values = (value / self.factor for value in (squares, own, other))
+        return self.kernel.input_distances(*values)
+
+
+def _added(one: Slopes | None, other: Slopes | None) -> Slopes | None:
+    """The slopes of a sum."""
+    if one is None or other is None:
+        return None
+    pairs = zip(one, other, strict=True)
+    return Slopes(*(b if a is None else a if b is None else a + b for a, b in pairs))
+
+
+def _times(slopes: Slopes | None, factor: Kernel | float) -> Slopes | None:
+    if slopes is None:
+        return None
+    return Slopes(*(None if part is None else factor * part for part in slopes))
+
 
 def _as_factor(kernel: Kernel) -> str:
     return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
@@ -369,3 +421,6 @@ class Constant(Kernel):
 
     def gram_gradients(self, X):
         return [self.gram(X)]
+
+    def slopes(self):
+        return Slopes(None, None)

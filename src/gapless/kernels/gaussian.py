@@ -6,6 +6,7 @@ import numpy as np
 import scipy.special
 
 from .._ground import core
+from ._base import Slopes
 from ._compiled import _Compiled
 from ._frequencies import orthogonal_normals
 from ._gamma import check_gamma, of_squares, resolve_gamma, set_width
@@ -45,6 +46,13 @@ class Gaussian(_Compiled):
 
     def frequencies(self, rng, d, count):
         return np.sqrt(2 * self.gamma) * orthogonal_normals(rng, d, count)
+
+    def slopes(self):
+        return Slopes(None, self.gamma * self)
+
+    def input_distances(self, squares, own, other):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return -np.log1p(-0.5 * squares) / self.gamma
 
     def gram_gradients(self, X):
         K = self.gram(X)

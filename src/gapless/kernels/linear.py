@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .._ground import core
+from ._base import Constant, Slopes
 from ._compiled import _Compiled
 from ._rows import as_rows
 
@@ -18,3 +19,9 @@ class Linear(_Compiled):
 
     def features(self, X):
         return as_rows(X)
+
+    def slopes(self):
+        return Slopes(Constant(1.0), None)
+
+    def input_distances(self, squares, own, other):
+        return squares

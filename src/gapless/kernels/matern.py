@@ -9,6 +9,7 @@ import scipy.special
 from .._ground import core
 from .._ground.interrupt import check
 from .._ground.parameters import check_positive
+from ._base import Slopes
 from ._compiled import _Compiled
 from ._frequencies import orthogonal_normals
 from ._rows import Rows, count_rows
@@ -96,6 +97,16 @@ class Matern(_Compiled):
         # dk/dr = −2^(1−ν)/Γ(ν) · rᵛ K_(ν−1)(r), and r falls as 1/ℓ.
         r = self._radius(X)
         return [r * bessel_term(self.nu, self.nu - 1, r, at_zero=0.0)]
+
+    def slopes(self):
+        if self.nu == math.inf:
+            return Slopes(None, 0.5 / self.length_scale**2 * self)
+        if self.nu <= 1:
+            return None
+        # d(rᵛ K_ν(r))/dr = −rᵛ K_(ν−1)(r): the kernel of ν − 1 for the same r.
+        lower, scale = self.nu - 1, self.length_scale
+        rougher = Matern(scale * math.sqrt(lower / self.nu), lower)
+        return Slopes(None, self.nu / (2 * lower * scale**2) * rougher)
 
     def _radius(self, X, Z=None):
         squares = _SquaredDistance(2 * self.nu / self.length_scale**2).gram(X, Z)

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from .._ground import core
 from .._ground.parameters import check_finite
+from ._base import Slopes
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
 from ._monomials import check_degree, monomials
@@ -57,3 +60,21 @@ class Polynomial(_Compiled):
     def features(self, X):
         kernel = self.resolve(X)
         return monomials(X, int(self.degree), kernel.gamma, self.coef0)
+
+    def slopes(self):
+        if not self.degree:
+            return Slopes(None, None)
+        return Slopes(self.degree * self.gamma * self.replace(degree=self.degree - 1), None)
+
+    def input_distances(self, squares, own, other):
+        if not self.degree or not self.gamma:
+            return None
+        inner = 0.5 * (own + other - squares)
+        inner, own, other = (self._product(value) for value in (inner, own, other))
+        return np.maximum(own + other - 2 * inner, 0.0)
+
+    def _product(self, values):
+        """⟨x, z⟩ from k(x, z): the root that is not negative, where there are two."""
+        size = np.abs(values) ** (1 / self.degree)
+        root = np.copysign(size, values) if self.degree % 2 else np.where(values < 0, np.nan, size)
+        return (root - self.coef0) / self.gamma

@@ -6,6 +6,7 @@ from .._ground import core
 from .._ground.parameters import check_nonnegative
 from ._compiled import _Compiled
 from ._monomials import monomials
+from .polynomial import Polynomial
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,13 @@ class Quadratic(_Compiled):
 
     def features(self, X):
         return monomials(X, 2, 1.0, self.coef0)
+
+    def slopes(self):
+        return self._as_polynomial.slopes()
+
+    def input_distances(self, squares, own, other):
+        return self._as_polynomial.input_distances(squares, own, other)
+
+    @property
+    def _as_polynomial(self):
+        return Polynomial(2, 1.0, self.coef0)

@@ -10,5 +10,8 @@ from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .eigenpairs import EigenPairs, top_eigenpairs
+    from .kernel_pca import KernelPCA
+    from .kernel_subspace import KernelSubspace
+    from .pre_images import PreImages
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)
