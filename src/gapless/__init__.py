@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         HistGradientBoostingRegressor,
     )
     from .models.clustering import KMeans
+    from .models.decomposition import KernelPCA
     from .models.forests import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,

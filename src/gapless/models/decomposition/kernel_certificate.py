@@ -46,7 +46,7 @@ def certificate_of_stored(gram: CentredGram, subspace: KernelSubspace) -> Certif
 
 
 def missed_variance(gram: CentredGram, subspace: KernelSubspace) -> tuple[float, Array]:
-    """Σ sᵢ‖φ(xᵢ) − φ̄ − Σₖ βᵢₖvₖ‖² with the stored β and v, and the residuals ‖Au − λu‖ of the model.
+    """Σ sᵢ‖φ(xᵢ) − φ̄ − Σₖ βᵢₖvₖ‖² with the stored β and v, and ‖Au − λu‖ of its vectors.
 
     Whatever is stored, the βᵢ are coordinates in some span of k directions, so no model misses less
     than the best one does.
@@ -76,7 +76,7 @@ def _certificate(
     if is_exact:
         bound = float(np.maximum(pairs.values, 0.0).sum())
         rounding += 4 * gram.m * np.finfo(np.float64).eps * gram.trace
-    elif is_few and pairs.is_done:
+    elif is_few and pairs.is_done and gram.is_stored:
         bound = bound_by_factor(
             gram.dense(), pairs.vectors, pairs.values, pairs.next_value, 0.25 * TOL * gram.trace
         )

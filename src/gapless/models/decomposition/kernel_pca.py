@@ -207,9 +207,9 @@ class KernelPCA(
             components=lambda value: value.coef.shape[1],
             distinct=lambda value: len(value.weights),
         ),
-        "row_numbers_": Numbers("rows", types="i", below="distinct"),
-        "row_shares_": Numbers("rows", low=0.0),
-        "inverse_coef_": Maybe(Numbers("distinct", "features")),
+        "_row_numbers": Numbers("rows", types="i", below="distinct"),
+        "_row_shares": Numbers("rows", low=0.0),
+        "_inverse_coef": Maybe(Numbers("distinct", "features")),
         "gamma_": Unused(),
         "n_iter_": Unused(),
     }
@@ -316,14 +316,19 @@ class KernelPCA(
                 "leave White out."
             )
         gram = CentredGram(kernel, data.X, distinct)
+        if not np.isfinite(gram.trace):
+            raise ValueError(
+                "the kernel has values that are not finite for these rows; check its parameters, "
+                "or scale the features, e.g. with StandardScaler()."
+            )
         pairs = self._eigenpairs(gram, int(np.count_nonzero(data.weights)), callback)
         subspace = gram.subspace(pairs.values, _flipped(pairs.vectors, gram.weights))
         learned: dict[str, Any] = {
             "eigenvalues_": subspace.values.astype(data.X.dtype),
             "explained_variance_ratio_": _shares(subspace.values, gram.trace).astype(data.X.dtype),
             "subspace_": subspace,
-            "row_numbers_": distinct.inverse[distinct.inverse >= 0],
-            "row_shares_": distinct.shares(data.weights)[distinct.inverse >= 0],
+            "_row_numbers": distinct.inverse[distinct.inverse >= 0],
+            "_row_shares": distinct.shares(data.weights)[distinct.inverse >= 0],
             "gamma_": getattr(kernel, "gamma", 1 / data.X.shape[1]),
             "n_iter_": pairs.iterations,
             "certificate_": certificate_of_fit(gram, subspace, pairs),
@@ -331,7 +336,7 @@ class KernelPCA(
             "_training": (data,),
         }
         if self.fit_inverse_transform:
-            learned["inverse_coef_"] = self._inverse_map(subspace)
+            learned["_inverse_coef"] = self._inverse_map(subspace)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned, pairs.is_done
@@ -345,10 +350,7 @@ class KernelPCA(
                 "Inverse transform not implemented for sparse matrices! The learned map has a "
                 'number for each row and column; use pre_image="fixed_point", or X.toarray().'
             )
-        data = read_table(self, X, sample_weight, reset=reset)
-        if not np.any(data.weights > 0):
-            raise ValueError("sample_weight is 0 in all rows; give some row a positive weight.")
-        return data
+        return read_table(self, X, sample_weight, reset=reset)
 
     def _check_precomputed(self, X: Any) -> None:
         if self.fit_inverse_transform:
@@ -406,11 +408,6 @@ class KernelPCA(
 
     def _checked(self, pairs: EigenPairs, most: int, dtype: np.dtype) -> EigenPairs:
         """Eigenvalues without rounding and negative ones, filled up with zeros or cut."""
-        if not np.all(np.isfinite(pairs.values)):
-            raise ValueError(
-                "the kernel has values that are not finite for these rows; check its parameters, "
-                "or scale the features, e.g. with StandardScaler()."
-            )
         values = _check_psd_eigenvalues(pairs.values.astype(dtype), enable_warnings=False)
         values = values.astype(np.float64)
         kept = np.flatnonzero(values > 0)
@@ -446,7 +443,7 @@ class KernelPCA(
         data = vars(self)["_training"][0]
         found = np.empty((data.X.shape[0], self._n_features_out))
         is_counted = data.weights > 0
-        found[is_counted] = self.subspace_.training_coordinates[self.row_numbers_]
+        found[is_counted] = self.subspace_.training_coordinates[self._row_numbers]
         if not is_counted.all():
             found[~is_counted] = self.subspace_.coordinates(data.X[~is_counted])
         return found.astype(data.X.dtype, copy=False)
@@ -537,7 +534,7 @@ class KernelPCA(
             found = by_distances(target)
         else:
             kernel, fit = self.subspace_.kernel, self.subspace_.training_coordinates
-            found = given(target, kernel.times(beta, fit, self.inverse_coef_), RIDGE)
+            found = given(target, kernel.times(beta, fit, self._inverse_coef), RIDGE)
         return found.astype(dtype)
 
     def _pre_image_method(self) -> str:
@@ -548,9 +545,9 @@ class KernelPCA(
                 "a precomputed kernel has no rows to go back to; pass the rows and the kernel."
             )
         if method == "auto":
-            method = RIDGE if "inverse_coef_" in vars(self) else FIXED_POINT
+            method = RIDGE if "_inverse_coef" in vars(self) else FIXED_POINT
         cure = "set fit_inverse_transform=True and fit again"
-        if method == RIDGE and "inverse_coef_" not in vars(self):
+        if method == RIDGE and "_inverse_coef" not in vars(self):
             raise NotFittedError(f'pre_image="ridge" needs a learned map; {cure}.')
         if method == FIXED_POINT and not has_fixed_point(kernel):
             raise NotFittedError(f"no fixed point is known for {kernel!r}; {cure}.")
@@ -584,7 +581,7 @@ class KernelPCA(
         """Eigenvectors of the centred Gram matrix, a line for each training row."""
         space = self._fitted_subspace("eigenvectors_")
         vectors = space.coef * np.sqrt(space.values) / space.weights[:, None]
-        return vectors[self.row_numbers_].astype(self.eigenvalues_.dtype, copy=False)
+        return vectors[self._row_numbers].astype(self.eigenvalues_.dtype, copy=False)
 
     @property
     def X_fit_(self) -> Any:
@@ -592,20 +589,20 @@ class KernelPCA(
         space = self._fitted_subspace("X_fit_")
         if space.kernel.name == PRECOMPUTED:
             raise AttributeError("kernel values were given, and no rows.")
-        return space.rows[self.row_numbers_]
+        return space.rows[self._row_numbers]
 
     @property
     def X_transformed_fit_(self) -> Array:
         """The coordinates of the training rows, with `fit_inverse_transform`."""
-        space = self._fitted_subspace("X_transformed_fit_", "inverse_coef_")
-        found = space.training_coordinates[self.row_numbers_]
+        space = self._fitted_subspace("X_transformed_fit_", "_inverse_coef")
+        found = space.training_coordinates[self._row_numbers]
         return found.astype(self.eigenvalues_.dtype, copy=False)
 
     @property
     def dual_coef_(self) -> Array:
         """The coefficients of the learned map, with `fit_inverse_transform`."""
-        self._fitted_subspace("dual_coef_", "inverse_coef_")
-        shared = self.inverse_coef_[self.row_numbers_] * self.row_shares_[:, None]
+        self._fitted_subspace("dual_coef_", "_inverse_coef")
+        shared = self._inverse_coef[self._row_numbers] * self._row_shares[:, None]
         return shared.astype(self.eigenvalues_.dtype, copy=False)
 
     def _fitted_subspace(self, name: str, needed: str = "subspace_") -> KernelSubspace:

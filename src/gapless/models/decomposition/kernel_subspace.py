@@ -80,8 +80,9 @@ class CentredGram:
     @cached_property
     def diagonal(self) -> Array:
         """K̃ᵢᵢ, float64."""
-        squares = self.matrix.diagonal - 2 * self.means + self.shares @ self.means
-        return np.maximum(squares, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.matrix.diagonal - 2 * self.means + self.shares @ self.means
+            return np.maximum(squares, 0.0)
 
     @cached_property
     def trace(self) -> float:
@@ -119,6 +120,11 @@ class CentredGram:
         K -= columns
         K += self.shares @ columns
         return self._root[:, None] * K * self._root
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the Gram matrix fits into memory."""
+        return self._design is not None
 
     def prefers_dense(self, count: int) -> bool:
         """Whether finding all eigenvalues takes less time than the largest ones alone."""

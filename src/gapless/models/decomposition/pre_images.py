@@ -247,7 +247,10 @@ class Pull:
             total, size = total + own, size + np.abs(own)
             weights = weights + of_products.of(points).gram(of_products) * expansion
         is_sound = (total > VANISHING * size) & (total > 0)
-        sums = Design(np.ascontiguousarray(weights)).times(self.Z.X)
+        if self.Z.is_sparse:
+            sums = self.Z.transposed_times(weights.T).T
+        else:
+            sums = Design(np.ascontiguousarray(weights)).times(self.Z.X)
         return sums / np.where(is_sound, total, 1.0)[:, None], is_sound
 
 
