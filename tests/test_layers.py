@@ -103,6 +103,7 @@ BY_NAME = {
     "data/sources.py": "a reader of compressed files, where it is installed",
     "model_io/names.py": "the classes that a file names",
     "models/neighbors/searches.py": "faiss, where it is installed",
+    "models/networks/torch_engine.py": "PyTorch, where it is installed",
 }
 MOST_ENTRIES = 16
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -283,6 +284,7 @@ CORE_MAY_KNOW = {
     "trees": {"base"},
     "boosting": {"base", "trees"},
     "neighbors": {"base"},
+    "networks": {"base"},
     "text": {"base"},
 }
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         validation_curve,
     )
     from .model_io import load, save
+    from .models import networks
     from .models.adaboost import AdaBoostClassifier, AdaBoostRegressor
     from .models.bagging import BaggingClassifier, BaggingRegressor
     from .models.bayes import (
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
         scad_path,
     )
     from .models.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+    from .models.networks import MLPClassifier, MLPRegressor
     from .models.risk import RiskClassifier, RiskRegressor
     from .models.stochastic import Perceptron, SGDClassifier, SGDRegressor
     from .models.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM

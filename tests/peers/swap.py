@@ -23,6 +23,7 @@ import sklearn.kernel_ridge
 import sklearn.linear_model
 import sklearn.naive_bayes
 import sklearn.neighbors
+import sklearn.neural_network
 import sklearn.svm
 import sklearn.tree
 from sklearn._loss import HalfGammaLoss, HalfPoissonLoss, HalfTweedieLoss, HalfTweedieLossIdentity
@@ -52,6 +53,7 @@ MODULES = [
     "sklearn.linear_model.tests.test_sgd",
     "sklearn.linear_model.tests.test_sparse_coordinate_descent",
     "sklearn.neighbors.tests.test_neighbors",
+    "sklearn.neural_network.tests.test_mlp",
     "sklearn.svm.tests.test_bounds",
     "sklearn.svm.tests.test_sparse",
     "sklearn.svm.tests.test_svm",
@@ -72,6 +74,7 @@ SWAPPED = (
     sklearn.linear_model,
     sklearn.naive_bayes,
     sklearn.neighbors,
+    sklearn.neural_network,
     sklearn.svm,
     sklearn.tree,
 )

@@ -88,6 +88,7 @@ void define_all(nb::module_& m) {
     define_lloyd_functions(m);
     define_loss_functions(m);
     define_neighbor_functions(m);
+    define_network_functions(m);
     define_product_functions(m);
     define_row_steps(m);
     define_stump_functions(m);

@@ -169,6 +169,7 @@ void define_kernel_functions(nb::module_& m);
 void define_lloyd_functions(nb::module_& m);
 void define_loss_functions(nb::module_& m);
 void define_neighbor_functions(nb::module_& m);
+void define_network_functions(nb::module_& m);
 void define_product_functions(nb::module_& m);
 void define_row_steps(nb::module_& m);
 void define_stump_functions(nb::module_& m);

@@ -41,6 +41,12 @@ LARGEST = 1e140
 FEW_ENTRIES = 1 << 15
 # The sum of the weights, and its inverse, leave room for squares of values and of weights.
 LARGEST_SUM = 1e100
+NOT_BALANCED = (
+    "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, "
+    "use compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large "
+    "enough sample of the full training set target to properly estimate the class frequency "
+    "distributions. Pass the resulting weights as the class_weight parameter."
+)
 
 
 class Overflow(ValueError):
@@ -478,6 +484,27 @@ def known_classes(estimator: Any, classes: Any) -> Array:
             f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}."
         )
     return given
+
+
+def read_part_of_classes(
+    estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any
+) -> Training:
+    """X, y and weights of a part of the data, with the classes announced in the first part."""
+    if estimator.class_weight == "balanced":
+        raise ValueError(NOT_BALANCED)
+    known = known_classes(estimator, classes)
+    if len(known) < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {len(known)} class; name all "
+            "classes in the first call of partial_fit."
+        )
+    read = read_table(estimator, X, sample_weight, reset=not hasattr(estimator, "classes_"))
+    position = positions(read_labels(y, read.X), known)
+    weights = read.weights
+    if estimator.class_weight is not None:
+        factors = compute_class_weight(estimator.class_weight, classes=known, y=known)
+        weights = weights * factors[position]
+    return Training(read.X, position, read.weights, weights, known, read.feature_names)
 
 
 def _read_objects(labels: Array) -> Array:

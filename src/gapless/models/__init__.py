@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         kernel_machines,
         linear,
         neighbors,
+        networks,
         risk,
         stochastic,
         svm,

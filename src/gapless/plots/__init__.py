@@ -1,9 +1,9 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
-fit proceeds, and perceptron how that one does; clusters: k-means and silhouettes; columns: their
-importance; decision, tree: what a model looks like. style is their common look, and svg makes them
-parts of a page.
+fit proceeds, and perceptron and networks how those do; clusters: k-means and silhouettes; columns:
+their importance; decision, tree: what a model looks like. style is their common look, and svg makes
+them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -16,6 +16,7 @@ from .curves import descent, learning, search, validation
 from .decision import decision, planes
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .models import bias_variance, comparison, splits
+from .networks import images, training
 from .perceptron import perceptron
 from .predictions import (
     confusion,
@@ -37,6 +38,7 @@ __all__ = [
     "crossover",
     "decision",
     "descent",
+    "images",
     "importances",
     "inline_svg",
     "kmeans_objective",
@@ -59,6 +61,7 @@ __all__ = [
     "search",
     "silhouettes",
     "splits",
+    "training",
     "tree",
     "validation",
 ]

@@ -27,6 +27,7 @@ partial derivatives, Pacific J. Math. 16.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from numbers import Integral, Real
 from typing import ClassVar, TypeVar
 
 import numpy as np
+
+from .._ground import core
 
 Array = np.ndarray
 # One array, or a list or tuple of arrays.
@@ -99,6 +102,75 @@ class InverseTime(StepSize):
     def length(self, t: int) -> float:
         """η₀/(t₀ + t)ᵖ."""
         return self.eta_0 / (self.t_0 + t) ** self.power
+
+
+@dataclass(frozen=True)
+class StepDecay(StepSize):
+    """η₀·fᵏ in the k-th stretch of steps: the same for a while, then shorter by a factor.
+
+    Parameters
+    ----------
+    eta_0 : float, default=0.1
+        η₀ > 0.
+    factor : float, default=0.1
+        f, more than 0 and at most 1.
+    every : int, default=1000
+        The steps of a stretch.
+    """
+
+    eta_0: float = 0.1
+    factor: float = 0.1
+    every: int = 1000
+
+    def __post_init__(self):
+        _check_positive(self.eta_0, "eta_0")
+        if not 0 < self.factor <= 1:
+            raise ValueError(f"factor must be more than 0 and at most 1, got {self.factor!r}.")
+        check_whole(self.every, "every")
+
+    def length(self, t: int) -> float:
+        """η₀·f^⌊t/every⌋."""
+        return self.eta_0 * self.factor ** (t // self.every)
+
+
+@dataclass(frozen=True)
+class Cosine(StepSize):
+    """From 0 up to η₀ in `warm_up` steps, then down along a cosine to `last`·η₀ at step `steps`.
+
+    Loshchilov and Hutter (2017), SGDR: stochastic gradient descent with warm restarts.
+
+    Parameters
+    ----------
+    eta_0 : float, default=0.1
+        η₀ > 0.
+    steps : int, default=1000
+        Where the cosine ends; the steps after it are as short as the last.
+    warm_up : int, default=0
+        Steps in which the length grows, fewer than `steps`.
+    last : float, default=0.01
+        What is left of η₀ at the end, more than 0 and at most 1.
+    """
+
+    eta_0: float = 0.1
+    steps: int = 1000
+    warm_up: int = 0
+    last: float = 0.01
+
+    def __post_init__(self):
+        _check_positive(self.eta_0, "eta_0")
+        check_whole(self.steps, "steps")
+        check_whole(self.warm_up, "warm_up", least=0)
+        if self.warm_up >= self.steps:
+            raise ValueError(f"warm_up must be less than steps, got {self.warm_up!r}.")
+        if not 0 < self.last <= 1:
+            raise ValueError(f"last must be more than 0 and at most 1, got {self.last!r}.")
+
+    def length(self, t: int) -> float:
+        """A part of η₀."""
+        if t < self.warm_up:
+            return self.eta_0 * (t + 1) / (self.warm_up + 1)
+        way = min(1.0, (t - self.warm_up) / (self.steps - self.warm_up))
+        return self.eta_0 * (self.last + (1 - self.last) * 0.5 * (1 + math.cos(math.pi * way)))
 
 
 @dataclass(frozen=True)
@@ -219,6 +291,13 @@ class Update(ABC):
         made = [self._step(array, g, length, kept, steps) for array, g, kept in each]
         memory = Memory(steps, tuple(kept for _, kept in made))
         return _like(parameters, [array for array, _ in made]), memory
+
+    def step_in_place(
+        self, parameters: Array, gradient: Array, length: float, memory: Memory
+    ) -> Memory:
+        """The same step for one array, which changes, as may the arrays of the memory."""
+        parameters[...], memory = self.step(parameters, gradient, length, memory)
+        return memory
 
     # ---- of one array: what a rule defines -------------------------------------------------------
 
@@ -373,6 +452,17 @@ class Adam(Update):
         if not self.decay >= 0:
             raise ValueError(f"decay must be at least 0, got {self.decay!r}.")
 
+    def step_in_place(self, parameters, gradient, length, memory):
+        """In one pass over memory, for a vector."""
+        arrays = (parameters, gradient, *memory.arrays[0])
+        is_vector = parameters.ndim == 1 and parameters.dtype in (np.float32, np.float64)
+        if not is_vector or any(a.dtype != parameters.dtype for a in arrays):
+            return super().step_in_place(parameters, gradient, length, memory)
+        steps = memory.steps + 1
+        numbers = length, self.beta_1, self.beta_2, self.epsilon, self.decay
+        core.adam_step(*(np.require(a, requirements="C") for a in arrays), *numbers, steps)
+        return Memory(steps, memory.arrays)
+
     def _begin(self, array):
         return _zero(array), _zero(array)
 
@@ -384,6 +474,17 @@ class Adam(Update):
         if self.decay:
             direction = direction + self.decay * array
         return array - length * direction, (mean, square)
+
+
+def clipped(gradient: Array, largest: float | None) -> Array:
+    """The gradient, shortened to the norm `largest` if it is longer; None leaves it as it is.
+
+    Pascanu, Mikolov and Bengio (2013), On the difficulty of training recurrent neural networks.
+    """
+    if largest is None:
+        return gradient
+    norm = math.sqrt(float(np.dot(gradient.ravel(), gradient.ravel())))
+    return gradient * (largest / norm) if norm > largest else gradient
 
 
 def _zero(array: Array) -> Array:

@@ -18,6 +18,7 @@ from ..._ground.design import Design
 from ..._ground.docstrings import described
 from ..._ground.drawing import pictures
 from ..._ground.stored import Declaration, Number, Unused
+from ..._ground.validation import read_part_of_classes
 from ...certificates import Certificate, judged
 from ...solvers import Trace
 from ..linear import (
@@ -32,7 +33,7 @@ from ._base import STOCHASTIC, StochasticModel
 from .descent import Descent, State
 from .novikoff import mistake_bound
 from .passes import Visits
-from .sgd import accuracy_of, read_part_of_classes
+from .sgd import accuracy_of
 from .steps import Schedule
 
 Array = np.ndarray

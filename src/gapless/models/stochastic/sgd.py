@@ -9,13 +9,12 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_class_weight
 
 from ... import losses
 from ..._ground.about import Example, Examples, Formula, bias_term
 from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Numbers, column_count
-from ..._ground.validation import Training, known_classes, positions, read_labels, read_table
+from ..._ground.validation import Training, read_part_of_classes
 from ...losses import (
     EpsilonInsensitive,
     Hinge,
@@ -43,12 +42,6 @@ from .steps import SCHEDULES
 
 Array = np.ndarray
 
-NOT_BALANCED = (
-    "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, "
-    "use compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large "
-    "enough sample of the full training set target to properly estimate the class frequency "
-    "distributions. Pass the resulting weights as the class_weight parameter."
-)
 STEPS: dict[str, Any] = {
     "epsilon": [Interval(Real, 0, None, closed="left")],
     "learning_rate": [StrOptions(set(SCHEDULES))],
@@ -434,24 +427,3 @@ def accuracy_of(data: Training, rows: Array, scores: Array) -> float:
     """The share of rows whose class has the largest score."""
     found = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(int)
     return float(accuracy_score(data.y[rows], found, sample_weight=data.sample_weight[rows]))
-
-
-def read_part_of_classes(
-    estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any
-) -> Training:
-    """X, y and weights of a part of the data, with the classes announced in the first part."""
-    if estimator.class_weight == "balanced":
-        raise ValueError(NOT_BALANCED)
-    known = known_classes(estimator, classes)
-    if len(known) < 2:
-        raise ValueError(
-            f"The number of classes has to be greater than one; got {len(known)} class; name all "
-            "classes in the first call of partial_fit."
-        )
-    read = read_table(estimator, X, sample_weight, reset=not hasattr(estimator, "classes_"))
-    position = positions(read_labels(y, read.X), known)
-    weights = read.weights
-    if estimator.class_weight is not None:
-        factors = compute_class_weight(estimator.class_weight, classes=known, y=known)
-        weights = weights * factors[position]
-    return Training(read.X, position, read.weights, weights, known, read.feature_names)

@@ -1,0 +1,154 @@
+// Python bindings of networks.
+#include "bindings/bindings.hpp"
+#include "networks/images.hpp"
+#include "networks/steps.hpp"
+
+namespace gapless {
+namespace {
+
+template <class T>
+using ImagesIn = nb::ndarray<const T, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using ImagesOut = nb::ndarray<T, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+
+template <class Images>
+Windows windows_of(const Images& x, Index size, Index stride, Index margin) {
+    check(size >= 1 && size <= 128 && stride >= 1 && margin >= 0 && margin < size,
+          "a window has 1 to 128 pixels on a side");
+    const Windows w{extent(x, 0), extent(x, 1), extent(x, 2), extent(x, 3), size, stride, margin};
+    check(w.height + 2 * margin >= size && w.width + 2 * margin >= size,
+          "the window is larger than the image");
+    return w;
+}
+
+template <class Images>
+void check_result(const Windows& w, const Images& y, Index channels) {
+    check(extent(y, 0) == w.images && extent(y, 1) == w.out_height() &&
+              extent(y, 2) == w.out_width() && extent(y, 3) == channels,
+          "y must have a pixel for each window");
+}
+
+template <class Weights>
+Index filters_of(const Windows& w, const Weights& weights) {
+    check(extent(weights, 0) == w.size && extent(weights, 1) == w.size &&
+              extent(weights, 2) == w.channels,
+          "the weights must be (size, size, channels, filters)");
+    return extent(weights, 3);
+}
+
+template <class T>
+void convolution(const ImagesIn<T>& x, const ImagesIn<T>& weights, const VectorIn<T>& bias,
+                 Index stride, Index margin, const ImagesOut<T>& y, int threads, double deadline) {
+    const Windows w = windows_of(x, extent(weights, 0), stride, margin);
+    const Index filters = filters_of(w, weights);
+    check(extent(bias, 0) == filters, "bias must have an entry for each filter");
+    check_result(w, y, filters);
+    run(threads, deadline, [&](const Context& context) {
+        convolve(w, x.data(), weights.data(), bias.data(), filters, y.data(), context);
+    });
+}
+
+template <class T>
+void convolution_back(const ImagesIn<T>& dy, const ImagesIn<T>& weights, Index stride, Index margin,
+                      const ImagesOut<T>& dx, int threads, double deadline) {
+    const Windows w = windows_of(dx, extent(weights, 0), stride, margin);
+    const Index filters = filters_of(w, weights);
+    check_result(w, dy, filters);
+    run(threads, deadline, [&](const Context& context) {
+        convolve_back(w, dy.data(), weights.data(), filters, dx.data(), context);
+    });
+}
+
+template <class T>
+void convolution_weights(const ImagesIn<T>& x, const ImagesIn<T>& dy, Index stride, Index margin,
+                         const ImagesOut<T>& dweights, const VectorOut<T>& dbias, int threads,
+                         double deadline) {
+    const Windows w = windows_of(x, extent(dweights, 0), stride, margin);
+    const Index filters = filters_of(w, dweights);
+    check(extent(dbias, 0) == filters, "dbias must have an entry for each filter");
+    check_result(w, dy, filters);
+    run(threads, deadline, [&](const Context& context) {
+        convolve_weights(w, x.data(), dy.data(), filters, dweights.data(), dbias.data(), context);
+    });
+}
+
+template <class T>
+void largest(const ImagesIn<T>& x, Index size, Index stride, const ImagesOut<T>& y,
+             const ImagesOut<std::int16_t>& place, int threads, double deadline) {
+    const Windows w = windows_of(x, size, stride, 0);
+    check_result(w, y, w.channels);
+    check_result(w, place, w.channels);
+    run(threads, deadline, [&](const Context& context) {
+        pool_largest(w, x.data(), y.data(), place.data(), context);
+    });
+}
+
+template <class T>
+void largest_back(const ImagesIn<T>& dy, const ImagesIn<std::int16_t>& place, Index size,
+                  Index stride, const ImagesOut<T>& dx, int threads, double deadline) {
+    const Windows w = windows_of(dx, size, stride, 0);
+    check_result(w, dy, w.channels);
+    check_result(w, place, w.channels);
+    run(threads, deadline, [&](const Context& context) {
+        pool_largest_back(w, dy.data(), place.data(), dx.data(), context);
+    });
+}
+
+template <class T>
+void mean(const ImagesIn<T>& x, Index size, Index stride, const ImagesOut<T>& y, int threads,
+          double deadline) {
+    const Windows w = windows_of(x, size, stride, 0);
+    check_result(w, y, w.channels);
+    run(threads, deadline,
+        [&](const Context& context) { pool_mean(w, x.data(), y.data(), context); });
+}
+
+template <class T>
+void mean_back(const ImagesIn<T>& dy, Index size, Index stride, const ImagesOut<T>& dx, int threads,
+               double deadline) {
+    const Windows w = windows_of(dx, size, stride, 0);
+    check_result(w, dy, w.channels);
+    run(threads, deadline,
+        [&](const Context& context) { pool_mean_back(w, dy.data(), dx.data(), context); });
+}
+
+template <class T>
+void adam(const VectorOut<T>& parameters, const VectorIn<T>& gradient, const VectorOut<T>& mean,
+          const VectorOut<T>& square, double length, double beta_1, double beta_2, double epsilon,
+          double decay, Index steps) {
+    const Index n = extent(parameters, 0);
+    for (Index other : {extent(gradient, 0), extent(mean, 0), extent(square, 0)})
+        check(other == n, "all arrays must have an entry per parameter");
+    nb::gil_scoped_release released;
+    adam_step(parameters.data(), gradient.data(), mean.data(), square.data(), n,
+              {length, beta_1, beta_2, epsilon, decay, steps});
+}
+
+template <class T>
+void define_for(nb::module_& m) {
+    m.def("convolve", &convolution<T>, array("x"), array("weights"), array("bias"), "stride"_a,
+          "margin"_a, array("y"), "threads"_a, "deadline"_a);
+    m.def("convolve_back", &convolution_back<T>, array("dy"), array("weights"), "stride"_a,
+          "margin"_a, array("dx"), "threads"_a, "deadline"_a);
+    m.def("convolve_weights", &convolution_weights<T>, array("x"), array("dy"), "stride"_a,
+          "margin"_a, array("dweights"), array("dbias"), "threads"_a, "deadline"_a);
+    m.def("pool_largest", &largest<T>, array("x"), "size"_a, "stride"_a, array("y"), array("place"),
+          "threads"_a, "deadline"_a);
+    m.def("pool_largest_back", &largest_back<T>, array("dy"), array("place"), "size"_a, "stride"_a,
+          array("dx"), "threads"_a, "deadline"_a);
+    m.def("pool_mean", &mean<T>, array("x"), "size"_a, "stride"_a, array("y"), "threads"_a,
+          "deadline"_a);
+    m.def("pool_mean_back", &mean_back<T>, array("dy"), "size"_a, "stride"_a, array("dx"),
+          "threads"_a, "deadline"_a);
+    m.def("adam_step", &adam<T>, array("parameters"), array("gradient"), array("mean"),
+          array("square"), "length"_a, "beta_1"_a, "beta_2"_a, "epsilon"_a, "decay"_a, "steps"_a);
+}
+
+}  // namespace
+
+void define_network_functions(nb::module_& m) {
+    define_for<float>(m);
+    define_for<double>(m);
+}
+
+}  // namespace gapless

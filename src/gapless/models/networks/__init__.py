@@ -1,0 +1,19 @@
+"""Networks: layers with forward and backward, trained by the update rules of `solvers`.
+
+`layers` are the parts, `composition` puts them in a row, `engines` computes a batch (in pieces that
+threads share, or by `torch_engine`), `objective` is what is minimised and certified, `training`
+descends and `history` records it. `network` is a composition of one's own; `mlp` and `cnn` are the
+estimators, with `_base` for what they share and `refits` for how they are judged on unseen rows.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from . import layers
+    from .history import History
+    from .mlp import MLPClassifier, MLPRegressor
+    from .network import Network
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -1,0 +1,68 @@
+"""What training has reached after each epoch."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..._ground.docstrings import described
+from ..._ground.drawing import AXES, pictures
+
+
+@dataclass(repr=False)
+class History:
+    """Loss, scores and time of each epoch, in lists of the same length. Prints as a sentence.
+
+    Attributes
+    ----------
+    loss : list of float
+        The objective per weight of a row; with batches, each row at its turn in the epoch.
+    score : list of float
+        Accuracy or R² on the training rows, at their turn; NaN if it was not computed.
+    validation : list of float
+        The same on the rows that are kept aside to stop by; empty without them.
+    seconds : list of float
+        Since the fit began.
+    step_size : list of float
+        The length of the last step of the epoch; NaN for L-BFGS.
+    metric : str
+        What the scores are.
+    """
+
+    metric: str = "accuracy"
+    loss: list[float] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    step_size: list[float] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"<History: {self}>"
+
+    def __str__(self) -> str:
+        if not self.loss:
+            return "no epochs"
+        epochs = "1 epoch" if len(self.loss) == 1 else f"{len(self.loss)} epochs"
+        scores = "" if self.score[-1] != self.score[-1] else f", {self.metric} {self.score[-1]:.4g}"
+        unseen = f", {self.validation[-1]:.4g} on rows kept aside" if self.validation else ""
+        return f"{epochs} in {self.seconds[-1]:.2g} s, loss {self.loss[-1]:.4g}{scores}{unseen}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain lists."""
+        return asdict(self)
+
+    @described(AXES)
+    def plot(self, *, against: str = "epochs", axes=None):
+        """Draw loss and scores; see `plots.training`.
+
+        Parameters
+        ----------
+        against : {"epochs", "seconds"}, default="epochs"
+            What the horizontal axis shows.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+            The axes with the loss; the scores have an axis of their own at the right.
+        """
+        return pictures().training(self, against=against, axes=axes)

@@ -1,0 +1,67 @@
+"""Dense layers, and what makes flat rows of images."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ._base import Layer, check_rows, glorot
+
+
+@dataclass(frozen=True)
+class Dense(Layer):
+    """y = xW + b: each output is a linear function of all inputs.
+
+    Of a batch, dx = dy Wᵀ, dW = xᵀ dy, and db is the sum of the rows of dy.
+
+    Parameters
+    ----------
+    units : int
+        The number of outputs, at least 1.
+    spread : float, default=6.0
+        The first weights and biases are uniform between ±√(spread/(inputs + units)).
+    """
+
+    units: int
+    spread: float = 6.0
+    penalised: ClassVar[int] = 1
+
+    def __post_init__(self):
+        if self.units < 1:
+            raise ValueError(f"a dense layer has at least 1 unit, got units={self.units!r}.")
+
+    def shape_after(self, shape):
+        check_rows(self, shape, 1)
+        return (self.units,)
+
+    def initial(self, shape, random):
+        d, k = shape[0], self.units
+        return [glorot(random, size, d, k, self.spread) for size in ((d, k), (k,))]
+
+    def forward(self, x, parameters, mode):
+        W, b = parameters
+        y = x @ W
+        y += b
+        return y, x
+
+    def backward(self, dy, x, parameters):
+        W, _ = parameters
+        return dy @ W.T
+
+    def gradient(self, dy, x, parameters):
+        return [x.T @ dy, dy.sum(axis=0)]
+
+
+@dataclass(frozen=True)
+class Flatten(Layer):
+    """The numbers of an image as one row."""
+
+    def shape_after(self, shape):
+        return (math.prod(shape),)
+
+    def forward(self, x, parameters, mode):
+        return x.reshape(len(x), -1), x.shape
+
+    def backward(self, dy, shape, parameters):
+        return dy.reshape(shape)

@@ -1,0 +1,163 @@
+"""What training minimises, of all rows: the value, the gradient, and the certificate from both.
+
+P(θ) = Σᵢ sᵢ ℓ(yᵢ, f(xᵢ; θ)) + ½α‖W‖², where W are the weights of the layers without their biases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._ground.interrupt import check
+from ...certificates import Certificate, Conditions, Violation
+from ...losses import Loss
+from ...problem import minimise_bias, minimise_biases
+from .composition import Composition, Weights
+from .engines import AT_ONCE, Engine
+
+Array = np.ndarray
+
+# A network counts as stationary if scaling all parameters by 1 + t changes the objective, at first
+# order, by at most this part t of that without features.
+STATIONARY = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows, targets in the form that the loss takes, and weights.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+        (n, features), or images (n, height, width, channels).
+    y : ndarray
+        Positions of classes (n,) for a multi-class loss, else (n, outputs).
+    weights : ndarray of shape (n,)
+        In float64.
+    shape : tuple of int
+        Of a row, as the network takes it.
+    positions : ndarray of int, optional
+        Where the rows are in X; by default all of them, in their order. y and weights have an entry
+        for each.
+    """
+
+    X: Any
+    y: Array
+    weights: Array
+    shape: tuple[int, ...]
+    positions: Array | None = None
+
+    def some(self, rows: Array) -> Rows:
+        """Some of the rows; X is not copied."""
+        positions = rows if self.positions is None else self.positions[rows]
+        return Rows(self.X, self.y[rows], self.weights[rows], self.shape, positions)
+
+    def inputs(self, rows: Any, dtype: Any) -> Any:
+        """Some of the rows as a batch; nothing else is copied."""
+        x = self.X[rows if self.positions is None else self.positions[rows]]
+        if sp.issparse(x):
+            return x.astype(dtype, copy=False)
+        return x.reshape(len(x), *self.shape).astype(dtype, copy=False)
+
+    def targets(self, rows: Any, dtype: Any) -> Array:
+        """Their targets; positions of classes stay whole numbers."""
+        y = self.y[rows]
+        return y if y.ndim == 1 else y.astype(dtype, copy=False)
+
+    def parts(self, size: int) -> Iterator[slice]:
+        """All rows, some at a time."""
+        n = len(self.weights)
+        return (slice(k, min(n, k + size)) for k in range(0, n, size))
+
+
+def row_losses(loss: Loss, y: Array, z: Array) -> Array:
+    """ℓ of each row, in float64: the sum over its outputs unless the loss is of several classes."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.asarray(loss.value(y, z), dtype=np.float64)
+    return values if values.ndim == 1 else values.sum(axis=1)
+
+
+def penalty(composition: Composition, theta: Array, alpha: float) -> float:
+    """½α‖W‖²."""
+    if not alpha:
+        return 0.0
+    squares = (np.dot(theta[p], theta[p]) for p in composition.penalised_parts)
+    return 0.5 * alpha * float(sum(float(square) for square in squares))
+
+
+def value_and_gradient(
+    engine: Engine, weights: Weights, rows: Rows, loss: Loss, alpha: float
+) -> tuple[float, Array]:
+    """P and its gradient in all parameters, in float64."""
+    composition, dtype = engine.composition, weights.theta.dtype
+    value = penalty(composition, weights.theta, alpha)
+    gradient = np.where(composition.is_penalised, alpha * weights.theta, 0.0).astype(np.float64)
+    with engine.running():
+        for part in rows.parts(AT_ONCE):
+            check()
+            y, s = rows.targets(part, dtype), rows.weights[part]
+            of_batch = s.astype(dtype)[:, None]
+
+            def slopes(z: Array, own: slice, y: Array = y, s: Array = of_batch) -> Array:
+                return s[own] * loss.gradient(y[own], z)
+
+            z, found = engine.gradient(weights, rows.inputs(part, dtype), slopes, None)
+            value += float(s @ row_losses(loss, y, z))
+            gradient += found
+    return value, gradient
+
+
+def without_features(rows: Rows, loss: Loss) -> float:
+    """P₀: the objective of the best constant outputs, above the smallest conceivable loss."""
+    y, s = rows.y, rows.weights
+    kept = s > 0
+    y, s = y[kept], s[kept]
+    if y.ndim == 1:
+        z = np.zeros((len(y), int(y.max(initial=0)) + 1))
+        z = z + minimise_biases(loss, y, z, s)
+        return float(s @ loss.value(y, z))
+    total = 0.0
+    for column in y.T.astype(np.float64):
+        b = minimise_bias(loss, column, np.zeros(len(column)), s)
+        excess = loss.value(column, np.full(len(column), b)) - loss.smallest(column)
+        total += float(s @ excess)
+    return total
+
+
+def certificate_of(
+    engine: Engine, weights: Weights, rows: Rows, loss: Loss, alpha: float
+) -> Certificate:
+    """How near the weights are to a point where the gradient is 0; no bound is known."""
+    primal, gradient = value_and_gradient(engine, weights, rows, loss, alpha)
+    scale = without_features(rows, loss)
+    norm = float(np.linalg.norm(gradient))
+    change = norm * float(np.linalg.norm(weights.theta))
+    share = change / scale if scale > 0 else (0.0 if change == 0 else np.inf)
+    is_stationary = bool(share <= STATIONARY)
+    why = "the objective of a network is not convex, so no bound on the best one is known"
+    numbers = (
+        f"gradient norm {norm:.3g}, times that of the parameters {share:.2g} of the objective "
+        "without features"
+    )
+    if is_stationary:
+        verdict = f"stationary: no small change improves it at first order ({numbers}); {why}."
+    else:
+        verdict = (
+            f"stopped: small changes would still improve it ({numbers}); raise max_iter or lower "
+            f"tol if unseen rows would gain by it; {why}."
+        )
+    return Certificate(
+        kind="stationary" if is_stationary else "stopped",
+        verdict=verdict,
+        primal=primal,
+        dual=-np.inf,
+        gap=np.inf,
+        relative_gap=np.inf,
+        tolerance=STATIONARY * scale,
+        scale=scale,
+        kkt=Conditions(Violation(norm, None)),
+    )

@@ -1,0 +1,339 @@
+"""Training: epochs of mini-batches along the gradient, or L-BFGS on all rows.
+
+The update rules and step sizes are those of `solvers`, which linear models use, too.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from ..._ground.interrupt import TimeLimit, check
+from ...losses import Loss
+from ...solvers import Memory, StepSize, Update, clipped
+from .composition import Weights
+from .engines import AT_ONCE, Engine
+from .history import History
+from .objective import Rows, penalty, row_losses, value_and_gradient
+
+Array = np.ndarray
+
+# "adaptive" divides its steps by this, and takes none shorter than this.
+SHORTENING, SHORTEST = 5.0, 1e-6
+# So many steps L-BFGS remembers, as in scikit-learn.
+MEMORY = 10
+NOT_FINITE = (
+    "Solver produced non-finite parameter weights. The input data may contain large values and "
+    "need to be preprocessed: scale X, e.g. with StandardScaler(), or shorten the steps, "
+    "learning_rate_init."
+)
+
+
+@dataclass
+class Pace:
+    """How long the steps are: by scikit-learn's names, or by a rule of gapless.
+
+    Parameters
+    ----------
+    kind : {"constant", "invscaling", "adaptive"} or StepSize
+        η₀; η₀/(rows seen + 1)ᵖ; η₀, a fifth of it whenever progress ends; or η of each step.
+    first : float
+        η₀.
+    power : float, default=0.5
+        p.
+    learning_rate : float, optional
+        The present length; η₀ before the first step.
+    """
+
+    kind: str | StepSize
+    first: float
+    power: float = 0.5
+    learning_rate: float = 0.0
+
+    def __post_init__(self):
+        self.learning_rate = self.learning_rate or self.first
+
+    def length(self, step: int) -> float:
+        """η of a step 0, 1, …"""
+        if isinstance(self.kind, StepSize):
+            self.learning_rate = self.kind.length(step)
+        return self.learning_rate
+
+    def after_epoch(self, rows_seen: int) -> None:
+        """The steps of the next epoch."""
+        if self.kind == "invscaling":
+            self.learning_rate = self.first / (rows_seen + 1) ** self.power
+
+    def shortened(self) -> bool:
+        """Whether steps could be shortened when progress had ended."""
+        if self.kind != "adaptive" or self.learning_rate <= SHORTEST:
+            return False
+        self.learning_rate /= SHORTENING
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How to descend.
+
+    Parameters
+    ----------
+    rule : Update
+        What a step makes of the gradient.
+    alpha : float
+        The strength of ½‖W‖² beside the sum of the losses.
+    batch_size : int
+        Rows per step.
+    max_iter : int
+        The most epochs.
+    shuffle : bool, default=True
+        Whether each epoch has the rows in another random order.
+    tol : float, default=1e-4
+        Progress is a fall of the loss, or a rise of the validation score, by more than this.
+    patience : float, default=10
+        The epochs without progress after which training ends.
+    clip : float, optional
+        Longer gradients are shortened to this norm.
+    augment : callable, optional
+        (x, random) → x: changes each batch of images at random.
+    """
+
+    rule: Update
+    alpha: float
+    batch_size: int
+    max_iter: int
+    shuffle: bool = True
+    tol: float = 1e-4
+    patience: float = 10
+    clip: float | None = None
+    augment: Callable[[Array, np.random.Generator], Array] | None = None
+
+
+@dataclass(eq=False)
+class Progress:
+    """Where training is: weights, what the rule remembers, and the best epoch so far."""
+
+    weights: Weights
+    memory: Memory
+    pace: Pace
+    rows_seen: int = 0
+    history: History = field(default_factory=History)
+    no_improvement: int = 0
+    lowest: float = math.inf
+    highest: float = -math.inf
+    best: Weights | None = None
+
+    @property
+    def learning_rate(self) -> float:
+        """The present length of steps."""
+        return self.pace.learning_rate
+
+
+class Descent:
+    """Epochs of mini-batches.
+
+    Parameters
+    ----------
+    engine : Engine
+        Computes gradients.
+    rows : Rows
+        What to learn from; weights are relative to their mean.
+    loss : Loss
+        ℓ.
+    plan : Plan
+        How.
+    score : callable, optional
+        (y, z, weights) → the score of some rows.
+    aside : Rows, optional
+        The rows to stop by.
+    is_mean : bool, default=False
+        Whether the score is a mean over rows, so that batches can be scored at their turn.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        rows: Rows,
+        loss: Loss,
+        plan: Plan,
+        score: Callable[[Array, Array, Array], float] | None = None,
+        aside: Rows | None = None,
+        is_mean: bool = False,
+    ):
+        self.engine, self.rows, self.loss, self.plan = engine, rows, loss, plan
+        self.score, self.aside, self.is_mean = score, aside, is_mean
+        self.total = float(rows.weights.sum())
+
+    def through(
+        self,
+        progress: Progress,
+        random: Any,
+        callback: Callable[[Any, float], bool] = lambda history, target: False,
+        epochs: int | None = None,
+    ) -> str:
+        """Make epochs; why they ended: "settled", "max_iter", "time_limit", "callback"…"""
+        began = time.monotonic()
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        count = self.plan.max_iter if epochs is None else epochs
+        try:
+            with self.engine.running(), np.errstate(all="ignore"):
+                for epoch in range(count):
+                    order = np.arange(len(self.rows.weights))
+                    # In a batch of all rows the order means nothing, and would cost the last bits.
+                    if self.plan.shuffle and self.plan.batch_size < len(order):
+                        order = random.permutation(len(order))
+                    self._epoch(progress, order, (seed, epoch), began)
+                    requested = callback(progress.history, self.plan.tol)
+                    if self._has_settled(progress):
+                        return "settled"
+                    if requested:
+                        return "callback"
+        except TimeLimit:
+            return "time_limit"
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "max_iter"
+
+    def _epoch(self, progress: Progress, order: Array, seed: tuple[int, int], began: float) -> None:
+        plan, size = self.plan, self.plan.batch_size
+        loss, scores, counted = 0.0, 0.0, 0.0
+        for k, start in enumerate(range(0, len(order), size)):
+            check()
+            batch = order[start : start + size]
+            value, score = self._step(progress, batch, (*seed, k))
+            weight = float(self.rows.weights[batch].sum())
+            loss, scores, counted = loss + value, scores + weight * score, counted + weight
+        progress.rows_seen += len(order)
+        penalised = penalty(self.engine.composition, progress.weights.theta, plan.alpha)
+        level = (loss + penalised) / self.total
+        self._record(progress, level, scores / counted, time.monotonic() - began)
+        progress.pace.after_epoch(progress.rows_seen)
+
+    def _step(self, progress: Progress, batch: Array, seed: tuple[int, ...]) -> tuple[float, float]:
+        """One step; the sum of the losses of the batch before it, and its score."""
+        plan, weights = self.plan, progress.weights
+        dtype = weights.theta.dtype
+        x, y = self.rows.inputs(batch, dtype), self.rows.targets(batch, dtype)
+        if plan.augment is not None:
+            x = plan.augment(x, np.random.default_rng((*seed, 1 << 20)))
+        s = self.rows.weights[batch]
+        share = (s / len(batch)).astype(dtype)[:, None]
+
+        def slopes(z: Array, rows: slice) -> Array:
+            return share[rows] * self.loss.gradient(y[rows], z)
+
+        ahead = plan.rule.look_ahead(weights.theta, progress.memory)
+        at = weights if ahead is weights.theta else replace(weights, theta=ahead)
+        z, gradient = self.engine.gradient(at, x, slopes, seed, s)
+        if plan.alpha:
+            strength = dtype.type(plan.alpha / self.total)
+            for part in self.engine.composition.penalised_parts:
+                gradient[part] += strength * at.theta[part]
+        gradient = clipped(gradient, plan.clip)
+        length = progress.pace.length(progress.memory.steps)
+        progress.memory = plan.rule.step_in_place(weights.theta, gradient, length, progress.memory)
+        score = self.score(y, z, s) if self.score is not None and self.is_mean else math.nan
+        return float(s @ row_losses(self.loss, y, z)), score
+
+    def _record(self, progress: Progress, level: float, score: float, seconds: float) -> None:
+        history = progress.history
+        history.loss.append(level)
+        history.score.append(score)
+        history.seconds.append(seconds)
+        history.step_size.append(progress.learning_rate)
+        if self.aside is not None and self.score is not None:
+            z = outputs(self.engine, progress.weights, self.aside)
+            found = math.nan
+            if np.all(np.isfinite(z)):
+                found = float(self.score(self.aside.y, z, self.aside.weights))
+            history.validation.append(found)
+            has_gained = not found < progress.highest + self.plan.tol
+            is_best = found > progress.highest
+            progress.highest = max(progress.highest, found) if found == found else progress.highest
+        else:
+            has_gained = not level > progress.lowest - self.plan.tol
+            is_best = level < progress.lowest
+            progress.lowest = min(progress.lowest, level)
+        progress.no_improvement = 0 if has_gained else progress.no_improvement + 1
+        if is_best:
+            progress.best = progress.weights.copy()
+
+    def _has_settled(self, progress: Progress) -> bool:
+        if progress.no_improvement <= self.plan.patience:
+            return False
+        if not progress.pace.shortened():
+            return True
+        progress.no_improvement = 0
+        return False
+
+
+def outputs(engine: Engine, weights: Weights, rows: Rows) -> Array:
+    """The outputs for all rows, some at a time."""
+    dtype = weights.theta.dtype
+    found = []
+    with engine.running():
+        for part in rows.parts(AT_ONCE):
+            check()
+            found.append(engine.outputs(weights, rows.inputs(part, dtype)))
+    return np.concatenate(found)
+
+
+def minimise(
+    engine: Engine,
+    weights: Weights,
+    rows: Rows,
+    loss: Loss,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    max_fun: int,
+    callback: Callable[[Any, float], bool],
+    history: History,
+) -> tuple[Weights, str]:
+    """L-BFGS on all rows (Liu and Nocedal 1989); the best weights, and why it ended."""
+    began, total = time.monotonic(), float(rows.weights.sum())
+    best: list[Any] = [math.inf, weights.theta.copy()]
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        check()
+        value, gradient = value_and_gradient(
+            engine, replace(weights, theta=theta), rows, loss, alpha
+        )
+        if value < best[0]:
+            best[:] = value, theta.copy()
+        return value / total, gradient / total
+
+    def after_step(intermediate_result: Any) -> None:
+        history.loss.append(float(intermediate_result.fun))
+        history.score.append(math.nan)
+        history.seconds.append(time.monotonic() - began)
+        history.step_size.append(math.nan)
+        if callback(history, tol):
+            raise StopIteration
+
+    status = "max_iter"
+    try:
+        with engine.running(), np.errstate(all="ignore"):
+            found = scipy.optimize.minimize(
+                objective,
+                weights.theta,
+                jac=True,
+                method="L-BFGS-B",
+                callback=after_step,
+                options={"maxiter": max_iter, "maxfun": max_fun, "gtol": tol, "maxcor": MEMORY},
+            )
+        status = {0: "settled", 1: "max_iter", 99: "callback"}.get(found.status, "settled")
+        if np.isfinite(found.fun):
+            best[1] = found.x
+    except TimeLimit:
+        status = "time_limit"
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return replace(weights, theta=best[1]), status

@@ -1,0 +1,491 @@
+"""Networks keep their promises: gradients, rows and weights, threads, interrupts, both gaps."""
+
+import pickle
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import gapless
+from gapless import networks
+from gapless._ground.threads import threads
+from gapless.evaluation import gradient_check, memorise
+from gapless.losses import Huber, Loss
+from gapless.models.networks.layers import (
+    AveragePool2D,
+    BatchNorm,
+    Conv2D,
+    Dense,
+    Dropout,
+    Flatten,
+    Identity,
+    MaxPool2D,
+    Mode,
+    ReLU,
+    Sigmoid,
+    Tanh,
+)
+from gapless.solvers import Adam, AveragedMomentum, Cosine, Momentum, StepDecay
+from public_estimators import public_estimators
+
+ESTIMATORS = public_estimators("networks")
+FEW = {"hidden_layer_sizes": 6, "max_iter": 4}
+# Enough epochs for the accuracies that scikit-learn's checks ask for, and no more.
+CHECKED = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
+FORMS = {
+    "MLPClassifier": [
+        FEW,
+        {**FEW, "activation": "tanh", "solver": "sgd", "learning_rate": "invscaling"},
+        {**FEW, "solver": Adam(decay=0.1), "learning_rate": Cosine(0.01, 20), "clip": 0.5},
+        {**FEW, "early_stopping": True, "validation_fraction": 0.3, "batch_size": 8},
+        {"hidden_layer_sizes": (5, 4), "solver": "lbfgs", "max_iter": 20, "alpha": 1.0},
+        {**FEW, "class_weight": "balanced", "activation": "logistic"},
+    ],
+    "MLPRegressor": [
+        FEW,
+        {**FEW, "loss": Huber(0.5), "solver": AveragedMomentum(0.2)},
+        {**FEW, "solver": "sgd", "learning_rate": "adaptive", "nesterovs_momentum": False},
+        {"hidden_layer_sizes": 5, "solver": "lbfgs", "max_iter": 20},
+    ],
+}
+CASES = [
+    pytest.param(cls, form, id=f"{cls.__name__}-{k}")
+    for cls in ESTIMATORS
+    for k, form in enumerate(FORMS[cls.__name__])
+]
+every_form = pytest.mark.parametrize("cls, form", CASES)
+every_class = pytest.mark.parametrize("cls", ESTIMATORS)
+
+
+@pytest.fixture
+def seed():
+    return 20240607
+
+
+def make_data(cls, seed, n=60):
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(5, 3))
+    X = rng.normal(size=(n, 5))
+    score = X @ truth + 0.5 * rng.normal(size=(n, 3))
+    if is_classifier(cls()):
+        return X, np.array(["apple", "pear", "quince"])[np.argmax(score, axis=1)]
+    return X, score[:, 0]
+
+
+def fit(model, X, y, **more):
+    model.set_params(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y, **more)
+
+
+def arrays(model):
+    return [*model.coefs_, *model.intercepts_]
+
+
+def assert_same(one, other, rtol=1e-9):
+    for found, expected in zip(arrays(one), arrays(other), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
+
+
+def test_every_estimator_has_its_forms():
+    assert {cls.__name__ for cls in ESTIMATORS} == set(FORMS)
+
+
+@every_class
+def test_check_estimator_passes_with_no_expected_failures(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(cls(**CHECKED), on_skip=None, on_fail=None)
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    passed = [r for r in results if r["status"] == "passed"]
+    assert failed == {}
+    assert len(passed) > 40
+    assert any("sample_weight_equivalence" in r["check_name"] for r in passed)
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+FLAT, IMAGES = (4,), (6, 5, 2)
+LAYERS = [
+    ("Dense", Dense(3), FLAT),
+    ("Identity", Identity(), FLAT),
+    ("ReLU", ReLU(), FLAT),
+    ("Tanh", Tanh(), FLAT),
+    ("Sigmoid", Sigmoid(), FLAT),
+    ("Dropout", Dropout(0.3), FLAT),
+    ("BatchNorm", BatchNorm(), FLAT),
+    ("BatchNorm-images", BatchNorm(), IMAGES),
+    ("Flatten", Flatten(), IMAGES),
+    ("Conv2D", Conv2D(3), IMAGES),
+    ("Conv2D-valid", Conv2D(2, size=2, padding="valid"), IMAGES),
+    ("Conv2D-stride", Conv2D(2, size=3, stride=2), IMAGES),
+    ("MaxPool2D", MaxPool2D(), IMAGES),
+    ("MaxPool2D-overlap", MaxPool2D(3, 1), IMAGES),
+    ("AveragePool2D", AveragePool2D(), IMAGES),
+    ("AveragePool2D-overlap", AveragePool2D(2, 1), IMAGES),
+]
+every_layer = pytest.mark.parametrize("layer, shape", [case[1:] for case in LAYERS],
+                                      ids=[case[0] for case in LAYERS])  # fmt: skip
+
+
+def test_every_layer_is_tested():
+    offered = {name for name in networks.layers.__all__ if name not in ("Layer", "Mode")}
+    assert {type(layer).__name__ for _, layer, _ in LAYERS} == offered
+
+
+@every_layer
+@pytest.mark.parametrize("is_learning", [False, True])
+def test_derivatives_of_a_layer_are_those_of_differences(layer, shape, is_learning, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(7, *shape))
+    parameters = [rng.normal(size=p.shape) for p in layer.initial(shape, np.random.RandomState(0))]
+    weights = rng.uniform(0.5, 2.0, size=7)
+    direction = rng.normal(size=(7, *layer.shape_after(shape)))
+
+    def through(arrays):
+        x, *own = arrays
+        running = [np.abs(p) + 0.5 for p in layer.running(shape)]
+        mode = Mode(is_learning, np.random.default_rng(seed), weights)
+        return (*layer.forward(x, [*own, *running], mode), [*own, *running])
+
+    def value(arrays):
+        return float(np.sum(direction * through(arrays)[0]))
+
+    def gradient(arrays):
+        _, kept, own = through(arrays)
+        return [layer.backward(direction, kept, own), *layer.gradient(direction, kept, own)]
+
+    assert gradient_check(value, gradient, at=[x, *parameters]).is_right
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@every_layer
+def test_a_layer_keeps_the_precision(layer, shape, dtype):
+    x = np.random.default_rng(0).normal(size=(4, *shape)).astype(dtype)
+    own = [p.astype(dtype) for p in layer.initial(shape, np.random.RandomState(0))]
+    own += [p.astype(dtype) for p in layer.running(shape)]
+    y, kept = layer.forward(x, own, Mode(True, np.random.default_rng(0)))
+    assert y.shape == (4, *layer.shape_after(shape))
+    found = [y, layer.backward(y, kept, own), *layer.gradient(y, kept, own)]
+    assert {array.dtype for array in found} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("padding, stride", [("same", 1), ("valid", 1), ("valid", 2)])
+def test_convolution_is_its_formula(padding, stride, seed):
+    rng = np.random.default_rng(seed)
+    layer = Conv2D(4, size=3, stride=stride, padding=padding)
+    x, W, b = rng.normal(size=(2, 6, 5, 3)), rng.normal(size=(3, 3, 3, 4)), rng.normal(size=4)
+    y, _ = layer.forward(x, [W, b], Mode())
+    m = layer.margin
+    padded = np.pad(x, ((0, 0), (m, m), (m, m), (0, 0)))
+    for i, j in np.ndindex(y.shape[1:3]):
+        window = padded[:, i * stride : i * stride + 3, j * stride : j * stride + 3]
+        np.testing.assert_allclose(y[:, i, j], np.tensordot(window, W, 3) + b, rtol=1e-12)
+
+
+def test_the_derivation_of_a_linear_layer_by_hand():
+    # y = xW + b with x = (1, 2), W = (3; 4), b = 5 gives 16; for ½(y − 15)², dy = 1, so
+    # dW = xᵀdy = (1; 2), db = 1 and dx = dy Wᵀ = (3, 4).
+    layer, x, own = Dense(1), np.array([[1.0, 2.0]]), [np.array([[3.0], [4.0]]), np.array([5.0])]
+    y, kept = layer.forward(x, own, Mode())
+    assert y.tolist() == [[16.0]]
+    dy = y - 15.0
+    assert layer.backward(dy, kept, own).tolist() == [[3.0, 4.0]]
+    dW, db = layer.gradient(dy, kept, own)
+    assert (dW.tolist(), db.tolist()) == ([[1.0], [2.0]], [1.0])
+
+
+def test_dropout_keeps_the_mean_and_predictions_whole():
+    x = np.ones((200, 200))
+    y, _ = Dropout(0.25).forward(x, [], Mode(True, np.random.default_rng(0)))
+    assert set(np.unique(y)) == {0.0, 1 / 0.75}
+    assert y.mean() == pytest.approx(1.0, abs=0.02)
+    assert Dropout(0.25).forward(x, [], Mode())[0] is x
+
+
+def test_batch_normalisation_counts_rows_by_their_weights():
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    weights = np.array([1.0, 3.0, 0.0, 2.0, 1.0])
+    own = [np.ones(3), np.zeros(3)]
+    again = np.repeat(np.arange(5), weights.astype(int))
+    y, _ = BatchNorm().forward(x, [*own, np.zeros(3), np.ones(3)], Mode(True, weights=weights))
+    z, _ = BatchNorm().forward(x[again], [*own, np.zeros(3), np.ones(3)], Mode(True))
+    np.testing.assert_allclose(y[again], z, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "build, words",
+    [
+        (lambda: networks.Network([Conv2D(2), Dense(2)]).build((4, 4, 1)), "put Flatten"),
+        (lambda: networks.Network([Conv2D(2)]).build(3), "needs images"),
+        (lambda: networks.Network([MaxPool2D(5)]).build((4, 4, 1)), "does not fit"),
+        (lambda: networks.Network([np.tanh]).build(3), "is not a layer"),
+        (lambda: networks.Network([]).build(3), "at least one layer"),
+        (lambda: Dense(0), "at least 1 unit"),
+        (lambda: Conv2D(2, size=4), "needs an odd size"),
+        (lambda: Dropout(1.0), "less than 1"),
+        (lambda: networks.Network([Dense(2)]).parameters, "call build"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused_with_what_to_do(build, words):
+    with pytest.raises((ValueError, TypeError, AttributeError), match=words):
+        build()
+
+
+# ---- networks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(Loss.registry))
+def test_the_gradient_of_a_network_is_right_for_every_loss(name, seed):
+    loss = Loss.registry[name]()
+    if loss.refusal is not None or loss.is_of_rows:
+        pytest.skip("no gradient to descend along")
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, 3))
+    y = {"multiclass": np.arange(8) % 3, "binary": np.where(np.arange(8) % 2, 1.0, -1.0)}.get(
+        loss.task, rng.uniform(0.5, 2.0, size=8)
+    )
+    outputs = 3 if loss.task == "multiclass" else 1
+    network = networks.Network([Dense(4), Tanh(), Dense(outputs)], loss, alpha=0.1).build(3, 0)
+    assert gradient_check(network, X=X, y=y, sample_weight=rng.uniform(size=8)).is_right
+
+
+def test_a_network_learns_what_no_linear_model_can(seed):
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    network = networks.Network([Dense(8), Tanh(), Dense(2)])
+    network.fit(X, [0, 1, 1, 0], epochs=150, step=0.05, rule=Momentum(0.9), random_state=0)
+    assert network.predict(X).argmax(axis=1).tolist() == [0, 1, 1, 0]
+    assert len(network.history.loss) == 150
+    assert network.history.loss[-1] < 0.1 * network.history.loss[0]
+
+
+@pytest.mark.parametrize("rule", [Momentum(0.9), AveragedMomentum(0.1), Adam(), Adam(decay=0.1)])
+def test_a_step_is_that_of_the_update_rule(rule, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(6, 3)), rng.normal(size=6)
+    network = networks.Network([Dense(2), Tanh(), Dense(1)], "squared").build(3, 0)
+    theta, memory = network.weights.theta.copy(), None
+    expected = theta.copy()
+    memory = rule.begin(expected)
+    for _ in range(3):
+        network.weights.theta[:] = expected
+        _, found = network.objective(X, y)
+        gradient = np.concatenate([g.ravel() for g in found]) / 6
+        expected, memory = rule.step(expected, gradient, 0.1, memory)
+    network.weights.theta[:] = theta
+    network.fit(X, y, epochs=3, batch_size=6, rule=rule, step=0.1)
+    np.testing.assert_allclose(network.weights.theta, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("schedule, expected", [
+    (StepDecay(1.0, 0.5, every=2), [1.0, 1.0, 0.5, 0.5, 0.25]),
+    (Cosine(1.0, steps=4, last=0.5), [1.0, 0.9267766952966369, 0.75, 0.5732233047033631, 0.5]),
+    (Cosine(1.0, steps=4, warm_up=1, last=0.5), [0.5, 1.0, 0.875, 0.625, 0.5]),
+])  # fmt: skip
+def test_schedules_by_hand(schedule, expected):
+    np.testing.assert_allclose([schedule.length(t) for t in range(5)], expected, rtol=1e-12)
+
+
+# ---- rows and weights ----------------------------------------------------------------------------
+
+
+@every_form
+def test_weight_two_is_the_row_repeated_and_zero_removed(cls, form, seed):
+    X, y = make_data(cls, seed)
+    weights = np.random.default_rng(seed).integers(0, 4, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    weighted = fit(cls(**form), np.where(weights[:, None], X, 1e3), y, sample_weight=weights)
+    rtol = 1e-5 if form.get("solver") == "lbfgs" else 1e-9
+    assert_same(fit(cls(**form), X[repeated], y[repeated]), weighted, rtol)
+
+
+@every_form
+def test_row_order_does_not_matter(cls, form, seed):
+    X, y = make_data(cls, seed)
+    order = np.random.default_rng(seed).permutation(len(X))
+    rtol = 1e-5 if form.get("solver") == "lbfgs" else 1e-9
+    assert_same(fit(cls(**form), X, y), fit(cls(**form), X[order], y[order]), rtol)
+
+
+@every_form
+def test_same_seed_same_bits_for_any_number_of_threads(cls, form, seed):
+    X, y = make_data(cls, seed, n=2000)
+    form = {**form, "hidden_layer_sizes": (300,), "batch_size": 500, "max_iter": 2}
+    models = []
+    for count in (1, 3):
+        with threads(count):
+            models.append(fit(cls(**form), X, y))
+    for one, other in zip(*map(arrays, models), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@every_form
+def test_sparse_is_dense(cls, form, seed):
+    X, y = make_data(cls, seed)
+    X[np.abs(X) < 0.5] = 0
+    dense = fit(cls(**form), X, y)
+    for container in (sp.csr_matrix, sp.csc_array):
+        sparse = fit(cls(**form), container(X), y)
+        assert_same(dense, sparse, rtol=1e-2)
+        np.testing.assert_allclose(
+            sparse._scores(X), sparse._scores(container(X)), rtol=1e-6, atol=1e-6
+        )
+
+
+@every_class
+def test_float32_is_kept(cls, seed):
+    X, y = make_data(cls, seed)
+    model = fit(cls(**FEW), X.astype(np.float32), y)
+    assert {array.dtype for array in arrays(model)} == {np.dtype(np.float32)}
+    assert model._scores(X.astype(np.float32)).dtype == np.float32
+
+
+# ---- training ------------------------------------------------------------------------------------
+
+
+def test_early_stopping_keeps_the_best_weights(seed):
+    X, y = make_data(gapless.MLPClassifier, seed, n=200)
+    form = {"hidden_layer_sizes": 8, "learning_rate_init": 0.05, "max_iter": 60}
+    model = fit(gapless.MLPClassifier(**form, early_stopping=True, n_iter_no_change=3), X, y)
+    best = int(np.argmax(model.validation_scores_)) + 1
+    assert best < model.n_iter_ < 60
+    again = fit(gapless.MLPClassifier(**{**form, "max_iter": best}, early_stopping=True), X, y)
+    assert_same(model, again)
+    assert model.history_.validation == model.validation_scores_
+    assert model.best_loss_ is None
+
+
+@every_class
+def test_a_copy_continues_where_the_model_has_ended(cls, seed, tmp_path):
+    X, y = make_data(cls, seed)
+    more = {"classes": np.unique(y)} if is_classifier(cls()) else {}
+    model = cls(hidden_layer_sizes=4, random_state=0).partial_fit(X, y, **more)
+    gapless.save(model, tmp_path / "model.gapless")
+    copies = [pickle.loads(pickle.dumps(model)), gapless.load(tmp_path / "model.gapless")]
+    model.partial_fit(X, y)
+    assert model.t_ == 120
+    assert len(model.loss_curve_) == 2
+    for copy in copies:
+        assert_same(model, copy.partial_fit(X, y))
+
+
+def test_parts_say_what_is_not_known(seed):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    model = gapless.MLPClassifier(4, random_state=0).partial_fit(X, y, classes=np.unique(y))
+    assert model.certificate_.kind == "none"
+    assert "parts" in str(model.certificate_)
+    assert gapless.certify(model, X, y).kind == "stopped"
+    with pytest.raises(ValueError, match="classes must be passed"):
+        gapless.MLPClassifier().partial_fit(X, y)
+
+
+def test_time_is_limited_and_the_best_epoch_kept(seed):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    model = gapless.MLPClassifier(
+        20, max_iter=10**6, tol=0, n_iter_no_change=10**6, time_limit=0.3, random_state=0
+    )
+    began = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model.fit(X, y)
+    assert time.monotonic() - began < 5
+    assert model.n_iter_ > 1
+    assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
+def test_an_interrupt_keeps_the_best_weights(solver, seed, monkeypatch):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    model = gapless.MLPClassifier(6, solver=solver, max_iter=50, tol=0, random_state=0)
+    seen = []
+
+    def interrupted(self, callback):
+        def after(history, target):
+            seen.append(history.loss[-1])
+            if len(seen) == 5:
+                raise KeyboardInterrupt
+            return False
+
+        return after
+
+    monkeypatch.setattr(gapless.MLPClassifier, "_told", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.n_iter_ == 5
+    assert model.predict(X).shape == (60,)
+    assert gapless.certify(model, X, y).primal / 60 < seen[0]
+
+
+def test_an_error_leaves_the_old_model(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    model = fit(gapless.MLPRegressor(**FEW), X, y)
+    before = [array.copy() for array in arrays(model)]
+    model.set_params(solver="sgd", learning_rate_init=1e6, max_iter=20)
+    with pytest.raises(ValueError, match="non-finite"):
+        model.fit(X, 100 * y)
+    for one, other in zip(before, arrays(model)):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_few_rows_are_memorised_on_request():
+    X, y = load_digits(return_X_y=True)
+    form = {"hidden_layer_sizes": 30, "solver": "lbfgs", "alpha": 0, "random_state": 0}
+    assert memorise(gapless.MLPClassifier(**form), X / 16, y).is_memorised
+    assert memorise(gapless.MLPRegressor(**form), X / 16, y.astype(float)).is_memorised
+
+
+# ---- both gaps -----------------------------------------------------------------------------------
+
+
+@every_form
+def test_the_certificate_is_that_of_the_objective(cls, form, seed):
+    X, y = make_data(cls, seed)
+    model = fit(cls(**form), X, y)
+    found = gapless.certify(model, X, y)
+    assert found.kind in ("stationary", "stopped")
+    assert "no bound" in found.verdict
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert gradient_check(model, X=X, y=y, entries=20).is_right
+    objective = model._differentiable(X, y)
+    flat = objective.composition.arrays(objective.weights.theta)
+    slopes = objective.gradient(flat)
+    norm = float(np.sqrt(sum(np.sum(g**2) for g in slopes)))
+    total = float(objective.rows.weights.sum())
+    assert found.kkt.stationarity.value == pytest.approx(total * norm, rel=1e-6)
+    assert found.primal == pytest.approx(total * objective.value(flat), rel=1e-9)
+
+
+def test_a_settled_fit_is_stationary(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    model = gapless.MLPRegressor(
+        hidden_layer_sizes=3, activation="tanh", solver="lbfgs", alpha=1.0, tol=1e-7, max_iter=5000
+    )
+    model = fit(model, X, y)
+    assert model.certificate_.kind == "stationary"
+    assert "gradient norm" in str(model.certificate_)
+
+
+@every_class
+def test_unseen_rows_are_predicted_by_networks_that_have_not_seen_them(cls, seed):
+    X, y = make_data(cls, seed, n=400)
+    model = fit(cls(hidden_layer_sizes=6, solver="lbfgs", max_iter=30, alpha=1.0), X, y)
+    result = model.generalization_
+    assert "hold-out of 80 rows" in result.method
+    assert 0 < result.standard_error < 0.1
+    X_new, y_new = make_data(cls, seed, n=4000)
+    assert abs(result.unseen - model.score(X_new, y_new)) < 5 * result.standard_error
+    assert gapless.generalize(model, X, y).unseen == result.unseen
+    y_other = y[::-1]
+    with pytest.raises(ValueError, match="does not match"):
+        gapless.generalize(model, X, y_other)
+
+
+def test_a_network_is_cloned_with_its_rules():
+    model = gapless.MLPClassifier(solver=Adam(decay=0.1), learning_rate=Cosine(0.1, 5))
+    assert clone(model).get_params() == model.get_params()
