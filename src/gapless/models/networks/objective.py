@@ -132,10 +132,11 @@ def certificate_of(
     engine: Engine, weights: Weights, rows: Rows, loss: Loss, alpha: float
 ) -> Certificate:
     """How near the weights are to a point where the gradient is 0; no bound is known."""
-    primal, gradient = value_and_gradient(engine, weights, rows, loss, alpha)
-    scale = without_features(rows, loss)
-    norm = float(np.linalg.norm(gradient))
-    change = norm * float(np.linalg.norm(weights.theta))
+    with np.errstate(over="ignore", invalid="ignore"):
+        primal, gradient = value_and_gradient(engine, weights, rows, loss, alpha)
+        scale = without_features(rows, loss)
+        norm = float(np.linalg.norm(gradient))
+        change = norm * float(np.linalg.norm(weights.theta.astype(np.float64)))
     share = change / scale if scale > 0 else (0.0 if change == 0 else np.inf)
     is_stationary = bool(share <= STATIONARY)
     why = "the objective of a network is not convex, so no bound on the best one is known"

@@ -30,7 +30,7 @@ SHORTENING, SHORTEST = 5.0, 1e-6
 MEMORY = 10
 NOT_FINITE = (
     "Solver produced non-finite parameter weights. The input data may contain large values and "
-    "need to be preprocessed: scale X, e.g. with StandardScaler(), or shorten the steps, "
+    "need to be preprocessed: rescale X, e.g. with StandardScaler(), or shorten the steps, "
     "learning_rate_init."
 )
 
