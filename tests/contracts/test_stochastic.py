@@ -335,7 +335,7 @@ def test_a_mistake_makes_the_perceptron_s_certificate_stopped(seed):
     wrong = np.count_nonzero(model.predict(X) != y)
     assert (certificate.kind, certificate.primal, certificate.dual) == ("stopped", wrong, 0)
     assert f"{wrong} of 60" in certificate.verdict
-    assert model.margin_ < 0
+    assert model.geometric_margin_ < 0
     assert model.mistake_bound().plane == "none"
 
 
@@ -351,9 +351,9 @@ def test_mistakes_never_exceed_novikoff_s_bound(fit_intercept, seed):
     rows = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
     found = np.min(np.where(y, 1, -1) * (rows @ plane)) / np.linalg.norm(plane)
     assert bound.radius == pytest.approx(np.linalg.norm(rows, axis=1).max())
-    assert 0 < found <= bound.margin * (1 + 1e-9)
+    assert 0 < found <= bound.geometric_margin * (1 + 1e-9)
     assert 0 < model.mistakes_ <= bound.mistakes
-    assert model.margin_ > 0
+    assert model.geometric_margin_ > 0
 
 
 @pytest.mark.parametrize("shuffle", [True, False])

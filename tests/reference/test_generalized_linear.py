@@ -320,3 +320,71 @@ def test_epsilon_one_is_least_absolute_deviations(rng):
     assert model.certificate_.kind == "optimal"
     best = 2 * smallest_by_programme(X, y, np.ones(40), 0.5, 0.0)
     assert model.certificate_.primal == pytest.approx(2 * best, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("alpha", [0.0, 1e-4])
+def test_rows_on_a_plane_are_no_outliers(alpha, dtype, rng):
+    X = rng.normal(size=(80, 3)).astype(dtype)
+    y = X @ np.array([1.0, 2.0, -0.5], dtype) + dtype(3.0)
+    y[:10] += rng.choice([-20.0, 20.0], 10).astype(dtype)
+    model = HuberRegressor(alpha=alpha).fit(X, y)
+    assert np.flatnonzero(model.outliers_).tolist() == list(range(10))
+    np.testing.assert_allclose(
+        model.predict(X)[10:], y[10:], rtol=0, atol=1e3 * np.finfo(dtype).eps
+    )
+    assert model.certificate_.kind == "optimal"
+
+
+# ---- any penalty, and groups without a count
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", Tweedie(1.4)])
+def test_offsets_of_any_penalty_are_rates_with_weights(loss, data):
+    X, exposure, y = data
+    offset, model = np.log(exposure), RiskRegressor(loss, L1(0.5), tol=1e-10)
+    model.fit(X, y, offset=offset)
+    targets, factors = gapless.losses.by_name(loss).without_offset(y, offset)
+    rates = RiskRegressor(loss, L1(0.5), tol=1e-10).fit(X, targets, factors)
+    np.testing.assert_allclose(model.coef_, rates.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.predict(X, offset=offset), exposure * model.predict(X))
+    assert gapless.certify(model, X, y, offset=offset).kind == "optimal"
+    train = model.score(X, y, offset=offset)
+    assert train == pytest.approx(rates.score(X, targets, factors))
+    assert gapless.generalize(model, X, y, offset=offset).train == pytest.approx(train)
+
+
+def test_a_loss_without_offsets_says_which_have_them(data):
+    class Softplus(gapless.losses.Loss):
+        """log(1 + exp(z)) − yz."""
+
+        task = "regression"
+
+        def value(self, y, z):
+            return np.logaddexp(0, z) - y * z
+
+        def gradient(self, y, z):
+            return 1 / (1 + np.exp(-z)) - y
+
+    X, _, y = data
+    with pytest.raises(ValueError, match=r"does not go with the softplus loss.*poisson"):
+        RiskRegressor(Softplus()).fit(X, y, offset=y)
+    model = RiskRegressor(Softplus()).fit(X, y / (1 + y))
+    with pytest.raises(ValueError, match="does not go with the softplus loss"):
+        model.predict(X, offset=y)
+    with pytest.raises(TypeError, match="RiskRegressor has no offset"):
+        gapless.certify(model, X, y, offset=y)
+
+
+@pytest.mark.parametrize("power", [1.0, 1.5])
+def test_a_group_of_zero_counts_has_no_minimiser_and_its_column_is_named(power, rng):
+    X = rng.normal(size=(90, 3))
+    X[:, 2] = np.arange(90) < 20
+    y = np.where(X[:, 2] > 0, 0.0, rng.poisson(np.exp(0.3 * X[:, 0])))
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="no minimiser.*'x2' alone"):
+        model = TweedieRegressor(power=power, alpha=0.0).fit(X, y)
+    assert model.certificate_.kind == "none" and model.coef_[2] < -5
+    # A penalty on the column, or a single count among its rows, brings the minimiser back.
+    assert TweedieRegressor(power=power, alpha=0.01).fit(X, y).certificate_.kind == "optimal"
+    y[0] = 1.0
+    assert TweedieRegressor(power=power, alpha=0.0).fit(X, y).certificate_.kind == "optimal"

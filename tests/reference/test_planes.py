@@ -53,14 +53,14 @@ def test_the_widest_margin_is_half_of_the_width_and_no_other_plane_has_more():
     others = {f"{k}": (w + 0.1 * rng.normal(size=4), b + 0.1 * rng.normal()) for k in range(50)}
     compared = compare_planes({**others, "widest": widest}, X, y)
     assert compared.planes[0].name == "widest"
-    assert compared.planes[0].margin == pytest.approx(best)
-    margins = [plane.margin for plane in compared.planes]
+    assert compared.planes[0].geometric_margin == pytest.approx(best)
+    margins = [plane.geometric_margin for plane in compared.planes]
     assert margins == sorted(margins, reverse=True)
     for plane in compared.planes[:5]:
         assert np.linalg.norm(plane.normal) == pytest.approx(1)
         t = np.where(y == "versicolor", 1, -1)
         distances = t * (X @ plane.normal + plane.offset)
-        assert plane.margin == pytest.approx(distances.min())
+        assert plane.geometric_margin == pytest.approx(distances.min())
         assert plane.nearest == np.argmin(distances)
         assert plane.errors == np.sum(distances <= 0)
 
@@ -100,7 +100,7 @@ def test_a_picture_has_a_line_for_each_plane_and_its_margins():
     compared = compare_planes(planes, X, y)
     axes = compared.plot()
     lines = [line.get_label() for line in axes.get_lines() if not line.get_label().startswith("_")]
-    assert lines == [f"{p.name}: {p.margin:.3g}" for p in compared.planes]
+    assert lines == [f"{p.name}: {p.geometric_margin:.3g}" for p in compared.planes]
     assert len(axes.get_lines()) == 4  # a margin on either side of the one that separates
     assert "1 of 2 planes separate" in str(compared)
     assert compared["wrong"].errors > 0

@@ -89,8 +89,8 @@ def test_mistakes_are_within_novikoff_s_bound_of_the_best_plane():
     bound = model.mistake_bound()
     # The best plane is (2, 2, 2, −3)/√21: its nearest rows have the distance 1/√21; R² = 3 + 1.
     assert bound.plane == "best"
-    assert bound.margin == pytest.approx(1 / np.sqrt(21), rel=1e-3)
+    assert bound.geometric_margin == pytest.approx(1 / np.sqrt(21), rel=1e-3)
     assert bound.radius == 2.0
     assert bound.mistakes == pytest.approx(84, rel=2e-3)
     assert model.mistakes_ <= bound.mistakes
-    assert "largest margin" in str(bound)
+    assert "largest geometric margin" in str(bound)

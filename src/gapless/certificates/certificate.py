@@ -267,7 +267,7 @@ def known_offset(model: Any, offset: Any) -> dict[str, Any]:
     if not getattr(model, "_takes_offset", False):
         raise TypeError(
             f"{type(model).__name__} has no offset; leave it out, or use PoissonRegressor, "
-            "GammaRegressor or TweedieRegressor."
+            "GammaRegressor, TweedieRegressor, or RiskRegressor with one of their losses."
         )
     return {"offset": offset}
 
@@ -603,8 +603,9 @@ RESCALE = "divide the features and the target by a constant"
 OVERFLOWS = "the objective, or its lower bound, overflows float64; " + RESCALE
 CENTRE = ", or centre the features and the target, whose large means hide the rest"
 NO_MINIMISER = (
-    "no minimiser exists: coefficients without a penalty separate the data, so the objective "
-    "keeps falling as they grow; add a penalty, or drop the features that separate."
+    "no minimiser exists: coefficients without a penalty separate the data, or a group of rows "
+    "whose targets are all 0, so the objective keeps falling as they grow; add a penalty, or drop "
+    "the features that separate."
 )
 
 

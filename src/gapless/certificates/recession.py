@@ -1,4 +1,4 @@
-"""Objectives without a minimiser: separable data and no penalty.
+"""Objectives without a minimiser: separable data, or a group of zero counts, and no penalty.
 
 Called by `certificates` alone. The objective falls for ever along a direction, so its infimum is
 never attained, and a gap to it would say nothing about the coefficients.
@@ -33,10 +33,15 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     if _falls_forever(problem, problem.predictions(w, b), problem.y, problem.weights):
         return True
     if problem.loss.task == "regression":
-        return False
-    if problem.free_columns.span_all:
+        if problem.outputs is not None or not problem.loss.has_curvature:
+            return False
+        # A row at the minimum of its loss is not pulled on, but held.
+        _, slope, curvature = problem.loss.derivatives(problem.y, z)
+        pull = np.maximum(np.abs(slope), curvature) * (problem.weights > 0)
+    elif problem.free_columns.span_all:
         return True  # some coefficients can give every row any score
-    pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
+    else:
+        pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
     tried = None
     for threshold in (1e-2, 1e-4, 1e-5, 1e-6):
         live = pull > threshold
@@ -67,7 +72,8 @@ def _costs_nothing(problem: Problem, w: Array) -> Array:
 
 def _has_asymptote(problem: Problem) -> bool:
     """Whether some row's loss falls towards a limit without reaching it: logistic, not hinge."""
-    y = problem.y[problem.weights > 0][:100]
+    y = problem.y[problem.weights > 0]
+    y = np.append(y[:100], (y.min(), y.max())) if y.ndim == 1 and len(y) else y[:100]
     if problem.loss.task == "multiclass":
         z = np.zeros((len(y), problem.outputs or 1))
         z[np.arange(len(y)), y] = FAR

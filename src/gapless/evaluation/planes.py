@@ -61,7 +61,8 @@ def geometric_margin(model: Any, X: Any, y: Any) -> float:
     Returns
     -------
     margin : float
-        minᵢ tᵢ(⟨w, xᵢ⟩ + b)/‖w‖ with t = ±1, half of the width 2/‖w‖ for a hard margin. For more
+        minᵢ tᵢ(⟨w, xᵢ⟩ + b)/‖w‖ with t = ±1: the distance on one side of the plane, so for a hard
+        margin half of `margin_`, which is the width 2/‖w‖ from one side to the other. For more
         classes the same for the planes ⟨w_y − wₖ, x⟩ + b_y − bₖ = 0 between a row's own class and
         each other one.
 
@@ -105,30 +106,30 @@ class Plane:
         w/‖w‖.
     offset : float
         b/‖w‖, the signed distance of the origin.
-    margin : float
+    geometric_margin : float
         Distance of the nearest row, negative if some row is on the wrong side.
     errors : int
         How many rows are on the wrong side, or on the plane.
     nearest : int
-        The row that decides the margin.
+        The row that decides it: the nearest one.
     """
 
     name: str
     normal: Array
     offset: float
-    margin: float
+    geometric_margin: float
     errors: int
     nearest: int
 
 
 @dataclass(frozen=True, eq=False)
 class PlaneComparison:
-    """Planes between two classes, the widest margin first. Prints as a table.
+    """Planes between two classes, the largest geometric margin first. Prints as a table.
 
     Attributes
     ----------
     planes : tuple of Plane
-        The planes, by falling margin.
+        The planes, by falling geometric margin.
     points : ndarray of shape (n_samples, n_features)
         The rows.
     labels : ndarray of int, shape (n_samples,)
@@ -150,13 +151,14 @@ class PlaneComparison:
         separating = sum(one.errors == 0 for one in self.planes)
         first = f"{separating} of {len(self.planes)} planes separate the classes"
         if separating:
-            first += f"; the widest margin on either side is {best.margin:.4g}, of {best.name}"
-        width = max(len(one.name) for one in self.planes)
-        lines = [f"{first}.", f"{'':<{width}}     margin  errors  nearest row"]
-        for one in self.planes:
-            lines.append(
-                f"{one.name:<{width}}  {one.margin:9.4g}  {one.errors:6d}  {one.nearest:11d}"
+            first += (
+                f"; the largest geometric margin is {best.geometric_margin:.4g}, of {best.name}"
             )
+        width = max(len(one.name) for one in self.planes)
+        lines = [f"{first}.", f"{'':<{width}}  geometric margin  errors  nearest row"]
+        for one in self.planes:
+            numbers = f"{one.geometric_margin:16.4g}  {one.errors:6d}  {one.nearest:11d}"
+            lines.append(f"{one.name:<{width}}  {numbers}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -180,7 +182,7 @@ class PlaneComparison:
         return pictures().planes(
             self.points,
             self.labels,
-            [(one.name, one.normal, one.offset, one.margin) for one in self.planes],
+            [(one.name, one.normal, one.offset, one.geometric_margin) for one in self.planes],
             classes=self.classes,
             axes=axes,
         )
@@ -211,11 +213,11 @@ def compare_planes(planes: Mapping[str, Any], X: Any, y: Any) -> PlaneComparison
     >>> svm = LinearSVC(C=float("inf")).fit(X, y)
     >>> planes = {"x > 1.5": ([1, 0], -1.5), "widest": svm, "x > 3": ([1, 0], -3)}
     >>> print(compare_planes(planes, X, y))
-    2 of 3 planes separate the classes; the widest margin on either side is 1, of widest.
-                margin  errors  nearest row
-    widest           1       0            1
-    x > 1.5        0.5       0            1
-    x > 3            0       1            2
+    2 of 3 planes separate the classes; the largest geometric margin is 1, of widest.
+             geometric margin  errors  nearest row
+    widest                  1       0            1
+    x > 1.5               0.5       0            1
+    x > 3                   0       1            2
     """
     if not planes:
         raise ValueError("planes is empty; give at least one.")
@@ -234,7 +236,7 @@ def compare_planes(planes: Mapping[str, Any], X: Any, y: Any) -> PlaneComparison
         errors = int(np.sum(distances <= 0))
         margin = float(distances[nearest])
         found.append(Plane(str(name), w[0] / size, float(b[0] / size), margin, errors, nearest))
-    ordered = sorted(found, key=lambda one: -one.margin)
+    ordered = sorted(found, key=lambda one: -one.geometric_margin)
     return PlaneComparison(tuple(ordered), points, labels, classes)
 
 

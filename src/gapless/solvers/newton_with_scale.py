@@ -29,6 +29,8 @@ SAMPLE_STEP, ROWS_PER_UNKNOWN, SAMPLE_POINTS = 8, 50, 12
 NEWTON_STEPS = 25  # of the first kind, which take five to ten if they converge
 HALVINGS = 30  # of a step, before the method gives up
 SCALES = 60  # tried one after another, at most
+TINY = 1e-3  # a scale this much below all errors may be that of rows on one plane
+NEAR = 10.0  # the rows within so many times εσ may be those
 NAME = "newton_with_scale"
 
 
@@ -91,7 +93,7 @@ def _iterates(problem: WithScale, start: Parameters) -> Iterator[Point]:
         if after is None:
             break
         is_idle = at.primal - after.primal <= 4 * EPS * at.primal
-        at = after
+        at = _through_near_rows(after)
         yield at.point(estimate=None if is_idle else decrease)
         if is_idle:
             break
@@ -171,10 +173,30 @@ def _line_search(at: At, dw: Array, db: float, decrease: float) -> At | None:
     return None
 
 
+def _through_near_rows(at: At) -> At:
+    """The plane through the rows near this one, if they are many enough for a scale of 0 and on it.
+
+    Steps only approach such a plane, and would leave errors of any size below the tolerance.
+    """
+    problem, s = at.problem, at.problem.weights
+    r = at.z - problem.y
+    is_near = np.abs(r) <= NEAR * problem.epsilon * at.sigma
+    beyond, total = float(np.sum(np.where(is_near, 0.0, s))), float(s.sum())
+    if beyond * problem.epsilon**2 >= total or not 0 < at.sigma < TINY * _root_mean_square(at):
+        return at
+    D = np.where(is_near, s, 0.0)
+    slopes, slope = problem.design.transposed_times(D * r), float(np.sum(D * r))
+    plane = NormalMatrix(problem.design, D, np.zeros(problem.d), problem.fit_bias)
+    dw, db = plane.solve(-slopes, -slope * problem.fit_bias)
+    w, b = at.w + dw, at.b + db
+    there = At.of(problem, w, b, problem.predictions(w, np.array(b)))
+    return there if there.primal < at.primal else at
+
+
 def _by_scales(at: At) -> Iterator[Point]:
     """Solutions for one scale after another, by a bracket of the best scale that shrinks."""
     problem, size = at.problem, _root_mean_square(at)
-    sigma = at.sigma if at.sigma > 0 else 0.1 * size
+    sigma = at.sigma if at.sigma > 1e-9 * size else 0.1 * size
     total, low, high = float(problem.weights.sum()), 0.0, math.inf
     w, b = at.w, np.array(at.b)
     for _ in range(SCALES if size > 0 else 0):
@@ -184,7 +206,8 @@ def _by_scales(at: At) -> Iterator[Point]:
         z = problem.predictions(w, b)
         # θ for a given scale is that of the loss times σ/2.
         theta = None if found.theta is None else found.theta * (2 / sigma)
-        yield Point(w, b, z, theta)
+        here = At.of(problem, w, float(b), z, sigma)
+        yield _through_near_rows(here).point(theta)
         share = (z - problem.y) ** 2 / sigma**2
         slope = total - problem.weighted_sum(np.minimum(share, problem.epsilon**2))
         low, high = (sigma, high) if slope < 0 else (low, sigma)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .logistic import LogisticRegression, logistic_loss
     from .logistic_cv import LogisticRegressionCV
     from .multi_task import MultiTaskLasso, MultiTaskLassoCV
+    from .offsets import OFFSET, with_offset, without_offset
     from .parameters import DATA, OF_CLASSES, OF_TARGETS, ROWS, SOLVED
     from .path import Path, ScoredPath
     from .path_choice import PathChoice

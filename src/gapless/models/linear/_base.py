@@ -394,7 +394,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
         """Warn that the gap is too large, or that no minimum exists, and what would help."""
         if self.certificate_.verdict == NO_MINIMISER:
-            message = f"{type(self).__name__}: {NO_MINIMISER}"
+            named = summaries.endless_columns(self, problem)
+            message = f"{type(self).__name__}: {NO_MINIMISER} {named[0].upper()}{named[1:]}"
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         if self.certificate_.kind != "stopped":
             return

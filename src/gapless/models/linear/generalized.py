@@ -1,9 +1,6 @@
 """Generalised linear models of counts and amounts: Poisson-, Gamma- and TweedieRegressor.
 
-The mean of the target is exp(Xw + b + offset), and the objective a mean of half deviances. An
-offset, the logarithm of an exposure, is a row with another target and weight (see
-`Loss.without_offset`), so solvers, certificates and held-out predictions need to know nothing of
-it.
+The mean of the target is exp(Xw + b + offset), and the objective a mean of half deviances.
 """
 
 from __future__ import annotations
@@ -13,28 +10,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
-from ..._ground.validation import check_values, read_weights
 from ...losses import Gamma, Loss, Poisson, Squared, Tweedie
 from ...penalties import L2
 from ...unseen import CV, LOO, ExplainedLoss
 from ._base import SELECT, LinearModel
+from .offsets import OFFSET, with_offset, without_offset
 from .parameters import DATA, OF_TARGETS, ROWS, SOLVED, WITH_ALPHA
 from .problems import check_targets, regression_problems
 from .tasks import LinearRegressor
 
 Array = np.ndarray
 
-# What rows may come with, in addition to X.
-OFFSET = """
-offset : array-like of shape (n_samples,)
-    What is known of the logarithm of the mean before X: log e for an exposure e, such as the years
-    a policy ran. None means 0.
-"""
 # What the three classes describe alike.
 GENERALIZED = """
 solver : str
@@ -117,25 +107,10 @@ class GeneralizedLinearRegressor(LinearRegressor):
         y : ndarray of shape (n_samples,)
             Predicted means. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
         """
-        if offset is None:
-            return LinearRegressor.predict(self, X, interval=interval)
-        offset = _read_offset(offset, X)
-        if interval is not None:
-            self._check_that_intervals_scale(offset)
         found = LinearRegressor.predict(self, X, interval=interval)
-        if interval is None:
-            return self._shift(found, offset)
-        return type(found)(*(self._shift(part, offset) for part in found))
-
-    def _check_that_intervals_scale(self, offset: Array) -> None:
-        """Refuse intervals with offsets unless errors move or grow as the means do."""
-        factors = self._loss().without_offset(np.ones_like(offset), offset)[1]
-        if np.any(factors != 1):
-            raise ValueError(
-                "interval= does not go with offset= here: counts in a short exposure vary more, "
-                "relative to their mean, than those in a long one, so the interval of a rate is "
-                "not that of a count; leave out one of the two."
-            )
+        if offset is None:
+            return found
+        return with_offset(self._loss(), found, X, offset, interval is not None)
 
     @described(OFFSET)
     def score(self, X, y, sample_weight=None, offset=None):
@@ -171,40 +146,9 @@ class GeneralizedLinearRegressor(LinearRegressor):
         return super()._fitted_to(X, *self._without_offset(y, sample_weight, offset))
 
     def _without_offset(self, y: Any, sample_weight: Any, offset: Any) -> tuple[Any, Any]:
-        """Targets and weights of the same objective without the offset."""
         if offset is None:
             return y, sample_weight
-        y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
-        check_values(y, "y", None)
-        offset = _read_offset(offset, y)
-        with np.errstate(over="ignore", invalid="ignore"):
-            targets, factors = self._loss().without_offset(y, offset)
-        is_lost = ~(np.isfinite(targets) & np.isfinite(factors))
-        if np.any(is_lost):
-            row = int(np.argmax(is_lost))
-            raise ValueError(
-                f"offset has {offset[row]:g} in row {row}, whose exponential is too large for "
-                "float64; of an exposure give the logarithm, np.log(exposure)."
-            )
-        return targets, factors * read_weights(sample_weight, targets)
-
-    def _shift(self, means: Array, offset: Array) -> Array:
-        """The means of rows with that offset."""
-        return means * np.exp(offset)
-
-
-def _read_offset(offset: Any, rows: Any) -> Array:
-    """Offsets of these rows, as numbers; an error if some are not finite."""
-    offset = column_or_1d(offset, dtype=np.float64, warn=True, input_name="offset")
-    check_consistent_length(rows, offset)
-    if np.any(np.isneginf(offset)):
-        row = int(np.argmax(np.isneginf(offset)))
-        raise ValueError(
-            f"Input offset contains infinity: offset has -inf in row {row}, the logarithm of an "
-            "exposure of 0, in which nothing can happen; drop the row."
-        )
-    check_values(offset, "offset", None)
-    return offset
+        return without_offset(self._loss(), y, sample_weight, offset)
 
 
 @described(GENERALIZED, OF_TARGETS, WITH_ALPHA, SOLVED)
@@ -414,9 +358,6 @@ class TweedieRegressor(GeneralizedLinearRegressor):
 
     def _has_positive_targets(self):
         return not self._has_identity()
-
-    def _shift(self, means, offset):
-        return means + offset if self._has_identity() else super()._shift(means, offset)
 
     def _formula(self) -> Formula:
         if self._has_identity():

@@ -128,7 +128,10 @@ class HuberRegressor(LinearRegressor):
         w, b = specifics["coef_"].astype(float), specifics["intercept_"]
         z = problem.predictions(w, np.asarray(b, dtype=float))
         scale = problem.best_scale(z)
-        outliers = np.abs(z - problem.y) > self.epsilon * scale
+        # Where most rows are on one plane, the scale is that of rounding, which makes no outliers.
+        terms = np.sqrt(problem.d * problem.design.row_square_sums(w**2)) + abs(float(b))
+        rounding = 8 * np.finfo(specifics["coef_"].dtype).eps * (terms + np.abs(problem.y))
+        outliers = np.abs(z - problem.y) > self.epsilon * scale + rounding
         return specifics | {"scale_": scale, "outliers_": outliers}
 
     def _fitted(self, data, problems):

@@ -198,7 +198,8 @@ class LinearSVC(LinearClassifier):
     kkt_violation_ : ndarray of shape (n_samples,)
         By how much the score of each row violates what its multiplier demands.
     margin_ : float or ndarray of shape (n_classes,)
-        Width 2/‖w‖ of the margin.
+        Width 2/‖w‖ of the margin, from one side of the plane to the other, twice the geometric
+        margin.
     probabilities_ : LaterProbabilities
         How scores become probabilities; fitted when `predict_proba` is first called.
     C_ : float

@@ -17,14 +17,18 @@ from ...kernels import Kernel
 from ...losses import Loss
 from ...penalties import L1, L2, NoPenalty, Penalty
 from ..linear import (
+    DATA,
     OF_CLASSES,
     OF_TARGETS,
+    OFFSET,
     ROWS,
     SOLVED,
     LinearClassifier,
     LinearRegressor,
     classification_problems,
     regression_problems,
+    with_offset,
+    without_offset,
 )
 from .with_kernel import KERNEL_CONSTRAINTS, ON_KERNEL, WithKernel
 
@@ -107,7 +111,10 @@ class RiskRegressor(WithKernel, LinearRegressor):
     -----
     Several targets are fitted separately, unless the penalty couples them (group). Costs are those
     of the solver that the loss and the penalty allow; a loss or penalty without the methods that
-    faster solvers need runs by proximal gradient.
+    faster solvers need runs by proximal gradient. Rows may have offsets, such as logarithms of
+    exposures, if the loss is one of counts or amounts (poisson, gamma, tweedie) or depends on y − z
+    alone as the squared and Huber's losses do; scores are then those of the rates y/exposure,
+    weighted by the exposure as the loss weights them.
 
     Examples
     --------
@@ -177,6 +184,80 @@ class RiskRegressor(WithKernel, LinearRegressor):
 
     def _respond(self, scores):
         return losses.by_name(self.loss).inverse_link(scores)
+
+    # ---- rows with offsets -----------------------------------------------------------------------
+
+    @property
+    def _takes_offset(self) -> bool:
+        return losses.by_name(self.loss).takes_offset
+
+    @described(OFFSET, DATA)
+    def fit(self, X, y, sample_weight=None, offset=None):
+        """Fit the model.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        return super().fit(X, *self._without_offset(y, sample_weight, offset))
+
+    @described(OFFSET, ROWS)
+    def predict(self, X, *, offset=None, interval=None):
+        """Predict targets, with intervals if requested.
+
+        Parameters
+        ----------
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised; the first call may fit ten times again. With
+            offsets only where errors move or grow as the predictions do.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted values: Xw + b, or what the loss says that it predicts. With `interval`, a
+            tuple `(prediction, lower, upper)` of such arrays.
+        """
+        found = super().predict(X, interval=interval)
+        if offset is None:
+            return found
+        return with_offset(losses.by_name(self.loss), found, X, offset, interval is not None)
+
+    @described(OFFSET)
+    def score(self, X, y, sample_weight=None, offset=None):
+        """R², the share of the variance of the targets that the model explains; 1 is the best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        score : float
+            R² of the predictions; with offsets, of the rates.
+        """
+        return super().score(X, *self._without_offset(y, sample_weight, offset))
+
+    def _certified(self, X, y, sample_weight, offset=None):
+        return super()._certified(X, *self._without_offset(y, sample_weight, offset))
+
+    def _certified_exactly(self, X, y, sample_weight, offset=None):
+        return super()._certified_exactly(X, *self._without_offset(y, sample_weight, offset))
+
+    def _fitted_to(self, X, y, sample_weight=None, offset=None):
+        return super()._fitted_to(X, *self._without_offset(y, sample_weight, offset))
+
+    def _without_offset(self, y, sample_weight, offset):
+        if offset is None:
+            return y, sample_weight
+        return without_offset(losses.by_name(self.loss), y, sample_weight, offset)
 
 
 def _parts(estimator) -> tuple[Loss, Penalty]:

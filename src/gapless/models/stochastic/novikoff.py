@@ -1,4 +1,4 @@
-"""The bound (R/γ)² on a perceptron's mistakes, from the largest margin that any plane has.
+"""The bound (R/γ)² on a perceptron's mistakes, from the largest geometric margin of any plane.
 
 References
 ----------
@@ -39,18 +39,18 @@ class MistakeBound:
     ----------
     radius : float
         R, the largest norm of a row (x, 1), or of x in a model without a bias.
-    margin : float
+    geometric_margin : float
         γ, the smallest distance of a row (x, 1) to a plane through the origin that separates the
         classes; 0 if none is known.
     plane : {"best", "found", "none"}
-        Whose margin it is: that of the plane with the largest one, of the one that the perceptron
+        Whose it is: that of the plane with the largest one, of the one that the perceptron
         has found, or of none.
     largest_weight : float
         The largest weight of a row, which is the length of its step, and what its mistake counts.
     """
 
     radius: float
-    margin: float
+    geometric_margin: float
     plane: str
     largest_weight: float = 1.0
 
@@ -60,23 +60,23 @@ class MistakeBound:
 
         After steps of lengths sₖ, γΣsₖ ≤ ‖w‖ ≤ R√Σsₖ², and Σsₖ² ≤ sΣsₖ.
         """
-        if not self.margin > 0:
+        if not self.geometric_margin > 0:
             return math.inf
-        return self.largest_weight * (self.radius / self.margin) ** 2
+        return self.largest_weight * (self.radius / self.geometric_margin) ** 2
 
     def __str__(self) -> str:
         if self.plane == "none":
             return "no bound: no plane is known that separates the classes by more than R/1000."
         whose = {
-            "best": "the largest margin of any plane",
-            "found": "the margin of the plane found; a plane with a larger one would give fewer",
+            "best": "the largest geometric margin of any plane",
+            "found": "the geometric margin of the plane found; a larger one would give fewer",
         }[self.plane]
         factor, weight = "", ""
         if self.largest_weight != 1:
             factor, weight = "s", f"s = {self.largest_weight:.4g}, the largest weight of a row, "
         return (
             f"at most {math.floor(self.mistakes * (1 + 1e-12)):,} mistakes: {factor}(R/γ)² with "
-            f"{weight}R = {self.radius:.4g} and γ = {self.margin:.4g}, {whose}."
+            f"{weight}R = {self.radius:.4g} and γ = {self.geometric_margin:.4g}, {whose}."
         )
 
 
@@ -91,17 +91,17 @@ def mistake_bound(problem: Problem, w: Array, b: float, largest_weight: float) -
     plane = np.append(w, b) if problem.fit_bias else w
     margin = _margin(design, y, plane)
     if margin > 0:
-        found = replace(found, margin=margin, plane="found")
+        found = replace(found, geometric_margin=margin, plane="found")
     for strength in STRENGTHS:
         machine = Problem(
             design, y, Hinge(), L2(strength * radius**2), np.ones(len(y)), fit_bias=False
         )
         solution = solve(machine, tol=1e-8).parameters
         margin = _margin(design, y, solution.w)
-        if margin > found.margin:
-            found = replace(found, margin=margin, plane="found")
+        if margin > found.geometric_margin:
+            found = replace(found, geometric_margin=margin, plane="found")
         largest = _largest(design, solution.theta)
-        if found.margin > 0 and found.margin >= (1 - NEAR) * largest:
+        if found.geometric_margin > 0 and found.geometric_margin >= (1 - NEAR) * largest:
             return replace(found, plane="best")
         if largest < SMALLEST * radius:
             break

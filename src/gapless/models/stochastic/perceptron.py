@@ -154,8 +154,9 @@ class Perceptron(StochasticModel, LinearClassifier):
     rate_ : float
         The length of a step: `eta0`, or 2λ. Where X holds whole numbers, weights are whole
         multiples of it, and the scores are computed from these: a 0 is exactly 0.
-    margin_ : float or ndarray of shape (n_classes,)
-        The smallest distance of a training row to the plane; negative if it is on the wrong side.
+    geometric_margin_ : float or ndarray of shape (n_classes,)
+        The smallest distance of a training row to the plane, on one side of it; negative if the row
+        is on the wrong side. The `margin_` of a support vector machine is the width of both sides.
     mistakes_ : float
         The number of mistakes in all epochs, each counted by the weight of its row.
     trace_ : PerceptronTrace
@@ -191,7 +192,7 @@ class Perceptron(StochasticModel, LinearClassifier):
         "coef_": LinearClassifier._stored["coef_"],
         "intercept_": LinearClassifier._stored["intercept_"],
         "rate_": Number(),
-        "margin_": Unused(),
+        "geometric_margin_": Unused(),
         "mistakes_": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
@@ -320,7 +321,7 @@ class Perceptron(StochasticModel, LinearClassifier):
         )
         learned |= {"dual_": None, "rate_": self._rate, "mistakes_": sum(descent.mistakes)}
         margins = self._margins(problems, learned)
-        learned["margin_"] = margins[0] if len(margins) == 1 else margins
+        learned["geometric_margin_"] = margins[0] if len(margins) == 1 else margins
         return learned
 
     def _margins(self, problems, learned) -> Array:

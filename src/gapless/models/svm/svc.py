@@ -75,7 +75,8 @@ multi_class_ : str
 probabilities_ : LaterProbabilities
     How scores become probabilities; fitted when `predict_proba` is first called.
 margin_ : float or ndarray of shape (n_problems,)
-    Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
+    Width 2/‖w‖ of the margin, from one side of the plane to the other, twice the geometric margin;
+    of each class alone where there is one problem for all.
 alpha_ : ndarray of shape (n_samples,) or (n_samples, n_problems)
     Multipliers α of the training rows, for two classes one each; for more a column for each
     problem, in the order of `intercept_`, 0 where a row is not in the problem. A row of weight s

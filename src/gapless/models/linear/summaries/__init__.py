@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from .entrance import summarise
+    from .entrance import endless_columns, summarise
     from .result import CoefficientEstimate, Summary
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

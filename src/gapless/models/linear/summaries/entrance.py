@@ -10,6 +10,7 @@ import numpy as np
 
 from ...._ground.about import Formula
 from ....certificates import NO_MINIMISER
+from ....problem import Problem
 from ....unseen import Fitted, Generalization, NotAvailable
 from .findings import collinearity_in_words, may_be_separated, separating, separation_in_words
 from .inference import Inference, inferred
@@ -21,6 +22,8 @@ Array = np.ndarray
 BOOTSTRAP = "summary(bootstrap=200) refits the model to draws of the rows"
 # A fit farther from the best one than this has coefficients of its own.
 FAR = 1e-3
+# Entries of a linear programme that takes a few hundredths of a second.
+QUICK = 20_000
 
 
 def summarise(
@@ -127,6 +130,14 @@ def _weights_in_words(model: Any, fitted: Fitted) -> str:
                 "Poisson, but not for an estimated √φ or the bootstrap"
             )
     return f"{words}."
+
+
+def endless_columns(model: Any, problem: Problem) -> str:
+    """Which columns make the objective fall for ever, in words; how to learn it if that is slow."""
+    columns = separating(problem, most_entries=QUICK)
+    if columns is None:
+        return "summary() looks for these features."
+    return separation_in_words([_names(model)[j] for j in columns])
 
 
 def _separation(model: Any, fitted: Fitted, names: list[str]) -> list[str]:

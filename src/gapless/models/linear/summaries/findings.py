@@ -140,7 +140,7 @@ def may_be_separated(problem: Problem, at: Parameters) -> bool:
     return False
 
 
-def separating(problem: Problem) -> Array | None:
+def separating(problem: Problem, most_entries: int = MOST_ENTRIES) -> Array | None:
     """The columns along which the objective falls for ever, as few as suffice; None if none do.
 
     A direction d of the free columns and the bias, with X d ≥ 0 in rows whose loss falls as the
@@ -154,7 +154,7 @@ def separating(problem: Problem) -> Array | None:
     is_coupled = problem.loss.task == "multiclass"
     if not is_coupled and K > 1:
         return None
-    if len(rows) * K * columns.m * max(K - 1, 1) > MOST_ENTRIES:
+    if len(rows) * K * columns.m * max(K - 1, 1) > most_entries:
         return None
     A = columns.dense(slice(None))[rows] * columns.units
     conditions = _leads(A, problem.y[rows], K) if is_coupled else _moves(problem, A, rows)
