@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
     )
-    from .models.clustering import KMeans
+    from .models.clustering import AgglomerativeClustering, DivisiveClustering, KMeans
     from .models.decomposition import KernelPCA
     from .models.forests import (
         ExtraTreesClassifier,

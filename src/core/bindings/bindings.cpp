@@ -85,6 +85,7 @@ void define_all(nb::module_& m) {
     define_class_newton(m);
     define_descent_functions(m);
     define_kernel_functions(m);
+    define_linkage_functions(m);
     define_lloyd_functions(m);
     define_loss_functions(m);
     define_neighbor_functions(m);

@@ -166,6 +166,7 @@ void define_boosting_functions(nb::module_& m);
 void define_class_newton(nb::module_& m);
 void define_descent_functions(nb::module_& m);
 void define_kernel_functions(nb::module_& m);
+void define_linkage_functions(nb::module_& m);
 void define_lloyd_functions(nb::module_& m);
 void define_loss_functions(nb::module_& m);
 void define_neighbor_functions(nb::module_& m);

@@ -63,6 +63,8 @@ MODELS = Classes(
         "choosing.MajorityClassifier": "gapless.choosing",
         "choosing.MeanRegressor": "gapless.choosing",
         "choosing.TableModel": "gapless.choosing",
+        "clustering.AgglomerativeClustering": "gapless.models.clustering",
+        "clustering.DivisiveClustering": "gapless.models.clustering",
         "clustering.KMeans": "gapless.models.clustering",
         "data.DateParts": "gapless.data",
         "data.FrequentWords": "gapless.data",

@@ -2,8 +2,8 @@
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
 fit proceeds, and perceptron and networks how those do; clusters: k-means and silhouettes; columns:
-their importance; decision, tree: what a model looks like. style is their common look, and svg makes
-them parts of a page.
+their importance; decision, tree, dendrogram: what a model looks like. style is their common look,
+and svg makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -14,6 +14,7 @@ from .clusters import kmeans_objective, kmeans_steps, silhouettes
 from .columns import coefficients, importances, pair_dependence, partial_dependence
 from .curves import descent, learning, search, validation
 from .decision import decision, planes
+from .dendrogram import dendrogram
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .models import bias_variance, comparison, splits
 from .networks import images, training
@@ -37,6 +38,7 @@ __all__ = [
     "convergence",
     "crossover",
     "decision",
+    "dendrogram",
     "descent",
     "images",
     "importances",

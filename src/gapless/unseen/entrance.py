@@ -13,6 +13,7 @@ import numpy as np
 from ..certificates import known_offset
 from .fitted import Array
 from .leave_one_out import NotAvailable
+from .resampled_clusters import ResampledClusters
 from .result import Generalization, sentence, uncorrected
 from .scores import Judge
 from .trial import Outcome, Trial
@@ -102,13 +103,20 @@ def measure(
     groups, time = _read_labels("groups", groups, fitted), _read_labels("time", time, fitted)
     if groups is not None and time is not None:
         raise ValueError("groups and time cannot both be given; choose one.")
-    if isinstance(fitted, WithoutTargets):
+    if isinstance(fitted, WithoutTargets | ResampledClusters):
         if scoring is not None:
             raise ValueError(
                 f"{type(model).__name__} has no targets to score, so scoring={scoring!r} means "
                 f"nothing; leave it out to get the {fitted.metric} of unseen rows."
             )
-        return describe_unseen(fitted, groups, time)
+        if isinstance(fitted, WithoutTargets):
+            return describe_unseen(fitted, groups, time)
+        if time is not None:
+            raise ValueError(
+                f"{type(model).__name__} is judged by random parts of its rows, which have no "
+                "order in time; leave time out, or give groups."
+            )
+        return fitted.judged(groups)
     judge = Judge(model, fitted.y, np.where(fitted.is_counted, fitted.weights, 0.0), scoring)
     trial = Trial(fitted, judge, groups, time)
     train = judge.score(fitted.predictions)

@@ -10,6 +10,7 @@ the drawn rows are compared: by the adjusted Rand index of all pairs (Ben-Hur, E
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -67,14 +68,11 @@ class Stability:
 
     def __str__(self) -> str:
         lost = int(np.sum(self.clusters < DISSOLVED))
-        parts = (
-            f"; {lost} of {len(self.clusters)} clusters dissolve"
-            if lost
-            else "; all of them are found again"
-        )
+        parts = f"{lost} of {len(self.clusters)} clusters dissolve" if lost else "none dissolves"
         return (
             f"{METRIC} {self.mean:.2f} ± {self.standard_error:.2f} with the clusters found in "
-            f"{len(self.agreements)} random parts of {self.share:.0%} of the rows{parts}"
+            f"{len(self.agreements)} random parts of {100 * self.share:.0f} % of the rows, and "
+            f"{parts}"
         )
 
 
@@ -214,7 +212,7 @@ def judge_stability(
         return _without_score("one cluster is found again in any sample, so this says nothing")
     kind, advice = _compared(found, counts, separations, own)
     verdict = f"{kind}: {mine}; {advice}."
-    how = f"{len(mine.agreements)} random parts of {mine.share:.0%} of the rows"
+    how = f"{len(mine.agreements)} random parts of {100 * mine.share:.0f} % of the rows"
     return Generalization(
         METRIC, 1.0, mine.mean, mine.standard_error, 1.0 - mine.mean, how, None, verdict
     )
@@ -257,6 +255,56 @@ def _is_clearly_higher(one: Stability, other: Stability) -> bool:
     lead = one.agreements - other.agreements
     error = lead.std(ddof=1) / math.sqrt(len(lead)) if len(lead) > 1 else math.inf
     return bool(lead.mean() > max(SURE * error, 0.05))
+
+
+class ResampledClusters(ABC):
+    """A clustering that can be repeated on some of the rows, with several numbers of clusters.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+        Weights ≥ 0; rows of weight 0 are in no cluster.
+    units : ndarray of int, shape (n,)
+        Which rows are equal, in the order of their content.
+    """
+
+    metric = METRIC
+    has_classes = False
+    # The clusters of all rows, (n, K), a column for each number of clusters; which is judged.
+    labels: Array
+    counts: list[int]
+    own: int
+
+    def __init__(self, weights: Array, units: Array):
+        self.weights, self.units = weights, units
+        self.is_counted = weights > 0
+
+    @abstractmethod
+    def labels_of(self, rows: Array) -> Array:
+        """The clusters of some rows alone, (r, K)."""
+
+    @property
+    @abstractmethod
+    def separations(self) -> Sequence[float]:
+        """How well the clusters of each column are separated."""
+
+    def judged(self, groups: Array | None = None) -> Generalization:
+        """The stability of the clusters, and a verdict; groups are drawn as a whole."""
+        units = self.units if groups is None else groups
+        if len(np.unique(units[self.is_counted])) < 4:
+            return _without_score("there are fewer than four distinct rows to draw from")
+        found = stability(self.labels_of, self.labels, self.weights, units)
+        return judge_stability(found, self.counts, self.separations, self.own)
+
+    def sampled(self, most: int, seed: int = 0) -> Array:
+        """Some of the rows, at most so many distinct ones, each once."""
+        kept = np.flatnonzero(self.is_counted)
+        _, first = np.unique(self.units[kept], return_index=True)
+        rows = kept[first]
+        if len(rows) <= most:
+            return rows
+        chosen = np.random.default_rng(seed).choice(len(rows), most, replace=False)
+        return rows[np.sort(chosen)]
 
 
 def _without_score(reason: str) -> Generalization:

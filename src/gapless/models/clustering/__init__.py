@@ -3,6 +3,10 @@
 k-means: `seeding` draws the first centres, `lloyd` moves them, `kmeans_bound` proves how far the
 result is from the best one, `kmeans_held_out` describes unseen rows by it and chooses the number of
 clusters.
+
+Hierarchies: `agglomerative` merges from the bottom up and `divisive` splits from the top down;
+`linkages` makes merges in the compiled core, `merge_trees` is their table, `linkage_checks` the
+certificate, `stable_cuts` says how stable the clusters are, `hierarchy` is what both share.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +14,8 @@ from typing import TYPE_CHECKING
 from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
+    from .agglomerative import AgglomerativeClustering
+    from .divisive import DivisiveClustering
     from .kmeans import KMeans
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)
