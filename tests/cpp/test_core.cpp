@@ -1,7 +1,10 @@
 // The core on its own, without Python and with a BLAS written here, for the sanitizers: products at
 // shapes 0, 1, odd and larger than every block, and threads that stop and fail.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <thread>

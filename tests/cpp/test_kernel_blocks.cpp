@@ -1,5 +1,6 @@
 // Kernel values for the sanitizers: every form at shapes 0, 1, odd and larger than a tile, dense
 // and sparse, on several threads, and a stop that is heard.
+#include <algorithm>
 #include <random>
 #include <vector>
 

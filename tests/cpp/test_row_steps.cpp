@@ -1,5 +1,6 @@
 // Steps by single rows, for the sanitizers: dense and sparse, one output and several, empty rows,
 // averages, both penalties, shrinking to nothing, passive steps, stopping.
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>

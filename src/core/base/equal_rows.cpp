@@ -1,5 +1,6 @@
 #include "base/equal_rows.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <utility>

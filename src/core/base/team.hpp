@@ -93,8 +93,7 @@ private:
 // yet started, neither in a step nor at the end.
 class Team {
 public:
-    template <class Start = void (*)(std::function<void()>)>
-    explicit Team(int threads, Start start = start_thread)
+    explicit Team(int threads, const Start& start = start_thread)
         : work_(std::make_shared<detail::TeamWork>()),
           size_(1 + detail::start_threads(threads - 1, start, [work = work_] { work->help(); })) {}
     Team(const Team&) = delete;

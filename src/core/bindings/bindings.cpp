@@ -2,7 +2,11 @@
 // the other files of this folder hold the entries of one part each.
 #include "bindings/bindings.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "base/equal_rows.hpp"
 
@@ -69,6 +73,37 @@ const Blas& scipy_blas() {
     static Blas found;
     if (!found.dgemm) found = find_blas();
     return found;
+}
+
+void run_released(int threads, double deadline, const std::function<void(const Context&)>& work) {
+    check(threads >= 1, "threads must be at least 1");
+    using Clock = std::chrono::steady_clock;
+    bool is_limited = std::isfinite(deadline), is_late = false;
+    Clock::time_point end;
+    if (is_limited) {
+        // Python's clock need not be ours, so only the difference is passed on.
+        double now = nb::cast<double>(nb::module_::import_("time").attr("monotonic")());
+        double left = std::clamp(deadline - now, 0.0, 1e9);
+        end = Clock::now() +
+              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(left));
+    }
+    Poll poll = [&] {
+        is_late = is_limited && Clock::now() >= end;
+        if (is_late) return true;
+        nb::gil_scoped_acquire gil;
+        return PyErr_CheckSignals() != 0;
+    };
+    const Blas& blas = scipy_blas();
+    try {
+        nb::gil_scoped_release released;
+        work(Context{blas, threads, poll});
+    } catch (const Stopped&) {
+        if (is_late) {
+            nb::object error = nb::module_::import_("gapless._ground.interrupt").attr("TimeLimit");
+            PyErr_SetString(error.ptr(), "the time limit has passed");
+        }
+        throw nb::python_error();
+    }
 }
 
 void define_all(nb::module_& m) {

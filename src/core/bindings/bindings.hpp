@@ -16,7 +16,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -125,36 +125,11 @@ inline auto maybe(const char* name) { return nb::arg(name).noconvert().none(); }
 const Blas& scipy_blas();
 
 // Call work(context) without the GIL, and turn a stop into the right Python exception.
+void run_released(int threads, double deadline, const std::function<void(const Context&)>& work);
+
 template <class Work>
 void run(int threads, double deadline, Work&& work) {
-    check(threads >= 1, "threads must be at least 1");
-    using Clock = std::chrono::steady_clock;
-    bool is_limited = std::isfinite(deadline), is_late = false;
-    Clock::time_point end;
-    if (is_limited) {
-        // Python's clock need not be ours, so only the difference is passed on.
-        double now = nb::cast<double>(nb::module_::import_("time").attr("monotonic")());
-        double left = std::clamp(deadline - now, 0.0, 1e9);
-        end = Clock::now() +
-              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(left));
-    }
-    Poll poll = [&] {
-        is_late = is_limited && Clock::now() >= end;
-        if (is_late) return true;
-        nb::gil_scoped_acquire gil;
-        return PyErr_CheckSignals() != 0;
-    };
-    const Blas& blas = scipy_blas();
-    try {
-        nb::gil_scoped_release released;
-        work(Context{blas, threads, poll});
-    } catch (const Stopped&) {
-        if (is_late) {
-            nb::object error = nb::module_::import_("gapless._ground.interrupt").attr("TimeLimit");
-            PyErr_SetString(error.ptr(), "the time limit has passed");
-        }
-        throw nb::python_error();
-    }
+    run_released(threads, deadline, std::ref(work));
 }
 
 // ---- the parts of the module ----

@@ -1,4 +1,6 @@
 // Trees: ranking columns, growing, pruning.
+#include <algorithm>
+
 #include "bindings/bindings.hpp"
 #include "trees/columns.hpp"
 #include "trees/tree.hpp"

@@ -1,5 +1,6 @@
 #include "linear/gram_lasso.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

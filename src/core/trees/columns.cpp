@@ -1,5 +1,6 @@
 #include "trees/columns.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
