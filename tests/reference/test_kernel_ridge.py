@@ -132,6 +132,7 @@ def test_float64_takes_over_where_float32_is_not_enough(data, monkeypatch):
 def test_a_matrix_that_does_not_fit_is_refused_before_it_is_made(data, monkeypatch):
     X, Y = data
     monkeypatch.setattr("gapless.problem.kernel_matrix.free_memory", lambda: 1e4)
+    monkeypatch.setattr("gapless.problem.kernel_matrix.SMALL", 0)
     for model in (KernelRidge(kernel="rbf"), GaussianProcessRegressor()):
         with pytest.raises(MemoryError, match=r"GB; use fewer rows, or RiskRegressor"):
             model.fit(X, Y)

@@ -14,6 +14,9 @@ from ..kernels import Kernel, Rows, blank
 
 Array = np.ndarray
 
+# A matrix of so many bytes fits without a look at the free memory, which takes longer than small
+# matrices themselves.
+SMALL = 1 << 23
 CURE = "use fewer rows, an approximation of the kernel, or a larger memory limit"
 
 
@@ -59,7 +62,7 @@ class KernelMatrix:
         self.kernel = kernel.resolve(X)
         self.X = X
         self.dtype = np.dtype(dtype)
-        self.memory_limit = free_memory() / 2 if memory_limit is None else float(memory_limit)
+        self._given_limit = memory_limit
         self._rows = self.kernel.rows(X, self.dtype)
         self.n = len(self._rows)
         self._whole: Array | None = None
@@ -67,7 +70,12 @@ class KernelMatrix:
 
     def with_kernel(self, kernel: Kernel) -> KernelMatrix:
         """The matrix of another kernel between the same rows."""
-        return KernelMatrix(kernel, self.X, dtype=self.dtype, memory_limit=self.memory_limit)
+        return KernelMatrix(kernel, self.X, dtype=self.dtype, memory_limit=self._given_limit)
+
+    @cached_property
+    def memory_limit(self) -> float:
+        """The most bytes that a block or the whole matrix may take."""
+        return free_memory() / 2 if self._given_limit is None else float(self._given_limit)
 
     @property
     def is_mercer(self) -> bool:
@@ -85,7 +93,7 @@ class KernelMatrix:
 
     def whole(self) -> Array | None:
         """K (n × n), or None if it does not fit the memory limit; kept, so do not write to it."""
-        if self._whole is None and self._bytes(self.n, self.n) <= self.memory_limit:
+        if self._whole is None and self._fits(self._bytes(self.n, self.n)):
             self._whole = self._rows.gram()
         return self._whole
 
@@ -98,7 +106,9 @@ class KernelMatrix:
 
     def room(self, most: int) -> Array:
         """Memory for a `part` of up to `most` rows, or for as many as the limit allows."""
-        side = min(most, int(np.sqrt(self.memory_limit / self.dtype.itemsize)))
+        side = most
+        if not self._fits(self._bytes(most, most)):
+            side = min(most, int(np.sqrt(self.memory_limit / self.dtype.itemsize)))
         return blank((side * side,), self.dtype)
 
     def part(self, rows: Array, room: Array) -> Array:
@@ -189,9 +199,13 @@ class KernelMatrix:
     def _bytes(self, rows: int, columns: int) -> float:
         return float(rows) * columns * self.dtype.itemsize
 
+    def _fits(self, needed: float) -> bool:
+        is_small = self._given_limit is None and needed <= SMALL
+        return is_small or needed <= self.memory_limit
+
     def _check_memory(self, rows: int, columns: int, cure: str = CURE) -> None:
         needed = self._bytes(rows, columns)
-        if needed > self.memory_limit:
+        if not self._fits(needed):
             raise MemoryError(
                 f"{rows:,} × {columns:,} kernel values take {needed / GIGABYTE:.2g} GB, and the "
                 f"limit is {self.memory_limit / GIGABYTE:.2g} GB; {cure}."

@@ -133,7 +133,7 @@ class FeatureMatrix(KernelMatrix):
 
     def only(self, rows: Array) -> FeatureMatrix:
         """The matrix of some of the rows."""
-        part = FeatureMatrix(replace(self.features, train=self.X[rows]), self.memory_limit)
+        part = FeatureMatrix(replace(self.features, train=self.X[rows]), self._given_limit)
         part._whole = None if self._whole is None else self._whole[np.ix_(rows, rows)]
         return part
 
