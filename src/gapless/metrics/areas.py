@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -105,18 +107,23 @@ class RocArea(Smooth):
         check_level(level)
         if self.is_known_exactly:
             return self._without_spread(level)
-        sizes = np.array(self.sizes)
+        sizes = [float(size) for size in self.sizes]
         # This many rows of exponential scores would have the same sums of squares.
-        alike = np.array(self.squares) / _placement_variance(self.value)
+        alike = (np.array(self.squares) / _placement_variance(self.value)).tolist()
 
+        # In Python's numbers: it is called a hundred times for two classes.
         def is_near(area: float) -> bool:
-            added = ADDED / max(min(area, 1 - area), np.finfo(float).tiny)
-            excess = np.maximum((alike + 1) / sizes, (alike + added) / (sizes - 1 + added))
-            most = area * (1 - area)
-            parts = np.minimum(excess * _placement_variance(area), most) / sizes
-            freedom = parts.sum() ** 2 / np.sum(parts**2 / sizes)
-            reach = stdtrit(freedom, (1 + level) / 2) * np.sqrt(parts.sum())
-            return abs(self.value - area) <= reach
+            added = ADDED / max(min(area, 1 - area), sys.float_info.min)
+            most, variance = area * (1 - area), _placement_variance(area)
+            parts = [
+                min(max((k + 1) / n, (k + added) / (n - 1 + added)) * variance, most) / n
+                for k, n in zip(alike, sizes)
+            ]
+            total = sum(parts)
+            if not total > 0:
+                return False
+            freedom = total**2 / sum(part**2 / n for part, n in zip(parts, sizes))
+            return abs(self.value - area) <= stdtrit(freedom, (1 + level) / 2) * math.sqrt(total)
 
         low, high = (_last(is_near, self.value, end) for end in (0.0, 1.0))
         return Interval(low, high, "Student's t at each area")
