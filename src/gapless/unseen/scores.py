@@ -101,9 +101,8 @@ class Judge:
         is_region = is_outlier_detector(model)
         default = "accuracy" if is_classifier(model) or is_region else "r2"
         asked = getattr(model, "_own_scoring", default) if scoring is None else scoring
-        # scikit-learn has no accuracy for several outputs with more than two classes.
-        is_joint = isinstance(asked, str) and asked == "accuracy" and np.ndim(y) == 2
-        self.scorer = _all_right if is_joint else check_scoring(model, asked)
+        own = OWN.get(asked) if isinstance(asked, str) else None
+        self.scorer = own or check_scoring(model, asked)
         self.metric = metric_name(asked)
         if is_region and scoring is None:
             self.metric = INSIDE
@@ -209,6 +208,24 @@ def metric_name(scoring: Any) -> str:
 def _all_right(model: Any, X: Array, y: Array, sample_weight: Array | None = None) -> float:
     """The share of rows with all outputs right."""
     return float(np.average(_hits(model, X, y, sample_weight), weights=sample_weight))
+
+
+def _explained(model: Any, X: Array, y: Array, sample_weight: Array | None = None) -> float:
+    """R², the mean over outputs; of one without spread 1 if all is right, else 0."""
+    if len(y) < 2:
+        return np.nan
+    weights = 1.0 if sample_weight is None else sample_weight[:, None]
+    y = y.reshape(len(y), -1)
+    error = np.sum(weights * (y - model.predict(X).reshape(y.shape)) ** 2, axis=0)
+    spread = np.sum(weights * (y - np.average(y, axis=0, weights=sample_weight)) ** 2, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.mean(np.where(spread != 0, 1 - error / spread, error == 0)))
+
+
+# The usual scores, of predictions that need no checks: those of scikit-learn's scorers take longer
+# than many a fit to few rows, and a verdict scores dozens of versions. scikit-learn also has no
+# accuracy for several outputs with more than two classes.
+OWN: dict[str, Callable] = {"accuracy": _all_right, "r2": _explained}
 
 
 # ---- what each row contributes to a score --------------------------------------------------------
