@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,9 +83,10 @@ class PeerModule(pytest.Module):
         concerned = [item for item in super().collect() if self.concern.holds(item)]
         names = [f"{self.name}::{item.name}" for item in concerned]
         self.config.stash[CONCERNED][self.name] = names
+        unsure = decided_by_rounding()
         for item, name in zip(concerned, names):
             if name in self.reasons:
-                is_sure = name not in decided_by_rounding()
+                is_sure = name not in unsure
                 item.add_marker(pytest.mark.xfail(reason=self.reasons[name], strict=is_sure))
         if self.config.getoption("--every"):
             return concerned
@@ -109,16 +111,20 @@ def _values(item: pytest.Function) -> list[tuple[str, int]]:
     return [(name, id(value)) for name, value in item.callspec.params.items()]
 
 
+@cache
+def _exceptions() -> list[dict]:
+    return tomllib.loads(LIST.read_text()).get("exception", [])
+
+
 def decided_by_rounding() -> set[str]:
     """The exceptions that may pass on some processors."""
-    groups = tomllib.loads(LIST.read_text()).get("exception", [])
-    return {test for group in groups if group.get("by_rounding") for test in group["tests"]}
+    groups = [group for group in _exceptions() if group.get("by_rounding")]
+    return {test for group in groups for test in group["tests"]}
 
 
 def read_exceptions() -> dict[str, str]:
     """The listed tests and why each of them cannot pass."""
-    groups = tomllib.loads(LIST.read_text()).get("exception", [])
-    return {test: group["reason"] for group in groups for test in group["tests"]}
+    return {test: group["reason"] for group in _exceptions() for test in group["tests"]}
 
 
 def _classes(original: bool) -> dict[str, type]:
