@@ -268,6 +268,29 @@ def test_the_optimum_of_an_elongated_bowl_is_reached_within_the_known_number_of_
     np.testing.assert_allclose(solution.parameters.w, 1.0, atol=np.sqrt(2 * 1e-8 * problem.scale))
 
 
+@pytest.mark.parametrize("step", [None, "same"])
+@pytest.mark.parametrize("loss", [Squared(), Logistic()])
+def test_momentum_is_ahead_of_plain_descent_on_an_elongated_bowl(loss, step, rng):
+    """By name, where each rule searches its steps, and with one constant step for all."""
+    X = rng.normal(size=(100, 6)) * np.geomspace(20.0, 1.0, 6)
+    z = X @ np.geomspace(0.05, 1.0, 6) + rng.normal(size=100)
+    problem = Problem(
+        Design(X), np.sign(z) if loss.task == "binary" else z, loss, L2(0.5), np.ones(100)
+    )
+    best = run(registry["newton"], problem, tol=1e-12).primal
+    largest = np.linalg.eigvalsh(X.T @ X / 100)[-1] * (0.25 if loss.task == "binary" else 1.0)
+
+    def excess(name):
+        solver = registry[name]
+        if step is not None:
+            solver = replace(solver, step=1 / (largest + 1))
+        return run(solver, problem, tol=1e-14, max_iter=100).primal - best
+
+    plain = excess("gradient_descent")
+    assert excess("momentum") < 0.3 * plain
+    assert excess("nesterov") < 0.3 * plain
+
+
 def test_the_gap_of_the_subgradient_method_falls_as_one_over_t(rng):
     problem = replace(make("hinge", L2(2.0), rng, n=40), fit_bias=False)
     gaps = [run(Subgradient(), problem, tol=0.0, max_iter=t).gap for t in (100, 1600)]

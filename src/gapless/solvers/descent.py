@@ -9,7 +9,8 @@ References
 ----------
 Bottou, Curtis and Nocedal (2018), Optimization methods for large-scale machine learning, SIAM
 Review 60: theorem 4.7 for the steps 1/(μ(t₀ + t)). Shalev-Shwartz, Singer, Srebro and Cotter
-(2011), Pegasos: primal estimated sub-gradient solver for SVM, Math. Programming 127.
+(2011), Pegasos: primal estimated sub-gradient solver for SVM, Math. Programming 127. O'Donoghue and
+Candès (2015), Adaptive restart for accelerated gradient schemes, Found. Comput. Math. 15.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class GradientDescent(Solver):
         How long steps are, for the gradient of P/Σs; a number is a constant. None chooses
         `Backtracking()` for all rows at once, η = 1/(μ(t₀ + t)) for batches, where μ is the
         strength of the penalty and 1/(μt₀) the longest safe step, and 10/(100 + t) for `Adam`.
+        Where the step is searched, momentum begins anew whenever the objective has risen.
     update : Update, default=Plain()
         The rule: `Plain()`, `Momentum()`, `AveragedMomentum()`, `Nesterov()` or `Adam()`.
     batch_size : int, default=None
@@ -173,8 +175,12 @@ class GradientDescent(Solver):
         at = np.array(start.w, dtype=float), np.array(start.b, dtype=float)
         z = problem.predictions(*at)
         memory, begin, settled = rule.begin(at), step.length(0), 0
+        is_searched, before = isinstance(step, Backtracking), math.inf
         for t in count():
             primal = problem.primal(*at, z)
+            if is_searched and primal > before:
+                memory = rule.begin(at)  # it ran past the bottom (O'Donoghue and Candès 2015)
+            before = primal
             watch(t, primal)
             is_last = settled >= SETTLED_STEPS
             yield Point(*at, z, estimate=None if is_last else watch.estimate(t), primal=primal)
@@ -185,11 +191,11 @@ class GradientDescent(Solver):
             gradient = objective.gradient(ahead, z_ahead)
             length: float | None = step.length(t)
             if isinstance(step, Backtracking):
-                length = objective.search(step, ahead, z_ahead, gradient, begin)
-                if length is None:
+                found = objective.search(step, ahead, z_ahead, gradient, begin)
+                if found is None:
                     settled = SETTLED_STEPS
                     continue
-                begin = step.growth * length
+                length, begin = rule.lengthening * found, step.growth * found
             assert length is not None
             gain = length * sum(float(np.sum(part**2)) for part in gradient)
             settled = settled + 1 if gain * objective.total <= EPS * abs(primal) else 0

@@ -272,6 +272,11 @@ class Update(ABC):
     usual_step: ClassVar[StepSize]
     is_searched: ClassVar[bool] = True
 
+    @property
+    def lengthening(self) -> float:
+        """By what a step size found down the gradient is multiplied to be this rule's."""
+        return 1.0
+
     def begin(self, parameters: Arrays) -> Memory:
         """The memory before the first step."""
         return Memory(0, tuple(self._begin(array) for array in _listed(parameters)))
@@ -336,7 +341,7 @@ class Momentum(Update):
     """
 
     name: ClassVar[str] = "momentum"
-    usual_step: ClassVar[StepSize] = Backtracking(growth=1.0)
+    usual_step: ClassVar[StepSize] = Backtracking(growth=1.3)
 
     factor: float = 0.9
 
@@ -364,7 +369,7 @@ class AveragedMomentum(Update):
     """
 
     name: ClassVar[str] = "momentum_averaged"
-    usual_step: ClassVar[StepSize] = Backtracking(growth=1.0)
+    usual_step: ClassVar[StepSize] = Backtracking(growth=1.3)
 
     share: float = 0.1
 
@@ -374,6 +379,11 @@ class AveragedMomentum(Update):
                 "share, the weight of the newest gradient, must be more than 0 and at most 1, "
                 f"got {self.share!r}."
             )
+
+    @property
+    def lengthening(self) -> float:
+        """1/λ: the newest gradient then moves w as far as a plain step."""
+        return 1 / self.share
 
     def _begin(self, array):
         return (_zero(array),)
@@ -396,7 +406,7 @@ class Nesterov(Update):
     """
 
     name: ClassVar[str] = "nesterov"
-    usual_step: ClassVar[StepSize] = Backtracking(growth=1.0)
+    usual_step: ClassVar[StepSize] = Backtracking(growth=1.3)
 
     factor: float | None = None
 

@@ -46,7 +46,7 @@ def without_offset(loss: Loss, y: Any, sample_weight: Any, offset: Any) -> tuple
     return targets, factors * read_weights(sample_weight, targets)
 
 
-def with_offset(loss: Loss, means: Array, X: Any, offset: Any, is_interval: bool = False) -> Any:
+def with_offset(loss: Loss, means: Any, X: Any, offset: Any, is_interval: bool = False) -> Any:
     """Predictions, or intervals of them, for rows with offsets, from those without."""
     if not loss.takes_offset:
         raise ValueError(f"offset does not go with the {loss.name} loss; leave it out.")
