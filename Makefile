@@ -65,7 +65,7 @@ sanitize: $(VENV)/.developing
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --parallel $(JOBS)
 
 portable: $(VENV)/.developing
-	VENV=$(VENV) JOBS=$(JOBS) .ci/portable
+	VENV=$(VENV) JOBS=$(JOBS) BRIEFLY=$(BRIEFLY) .ci/portable
 
 clean:
 	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.gapless demo.png
