@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from markupsafe import Markup
 from table_models import HOUSES, write_models
 
 from gapless.cli.__main__ import main
@@ -21,9 +22,12 @@ def run(capsys):
 
 
 @pytest.fixture
-def no_curves(monkeypatch):
-    """Reports without learning curves, which take more fits than all the rest."""
+def plain_reports(monkeypatch):
+    """Reports without what takes longest, for tests of other things: learning curves, pictures."""
     monkeypatch.setattr("gapless.choosing.report.summary.learning_of", lambda *given: None)
+    monkeypatch.setattr(
+        "gapless.choosing.report.figures._picture", lambda *given, **named: Markup()
+    )
 
 
 @pytest.fixture(scope="session")

@@ -122,6 +122,7 @@ def test_a_model_that_fit_did_not_write_has_no_report(tmp_path):
     assert "contains no report" in err and f"gapless show {path}" in err
 
 
+@pytest.mark.usefixtures("plain_reports")
 def test_quiet_is_one_line_and_json_is_the_same_data(fitted, tmp_path):
     code, out, err = run("fit", "iris", *QUICK, "--out", tmp_path / "a", "-q")
     assert (code, err) == (0, "")
@@ -133,6 +134,7 @@ def test_quiet_is_one_line_and_json_is_the_same_data(fitted, tmp_path):
     assert "naive Bayes" in out
 
 
+@pytest.mark.usefixtures("plain_reports")
 def test_progress_is_recorded_as_lines_with_verbose(tmp_path):
     code, out, err = run("fit", "iris", *QUICK, "--out", tmp_path / "a", "-v")
     assert code == 0
@@ -149,6 +151,7 @@ def test_progress_is_recorded_as_lines_with_verbose(tmp_path):
     assert " s  " not in out.splitlines()[0]
 
 
+@pytest.mark.usefixtures("plain_reports")
 def test_progress_is_one_line_on_a_terminal(tmp_path, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     code, _, err = run("fit", "tennis", *QUICK, "--out", tmp_path / "a", err=Terminal())
@@ -158,7 +161,7 @@ def test_progress_is_one_line_on_a_terminal(tmp_path, monkeypatch):
     assert err.rsplit("\r", 2)[1].strip() == "" and err.endswith("\r")
 
 
-@pytest.mark.usefixtures("no_curves")
+@pytest.mark.usefixtures("plain_reports")
 def test_strict_ends_with_1_when_the_table_leaks(tmp_path):
     table = leaking(tmp_path / "t.csv")
     words = ("fit", table, "--target", "y", *QUICK, "--out", tmp_path / "out")
@@ -168,7 +171,7 @@ def test_strict_ends_with_1_when_the_table_leaks(tmp_path):
     assert run(*words, "--strict", "-q", "--drop", "told")[0] == 0
 
 
-@pytest.mark.usefixtures("no_curves")
+@pytest.mark.usefixtures("plain_reports")
 def test_standard_input_is_a_table(tmp_path, monkeypatch):
     data = leaking(tmp_path / "t.csv").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
@@ -177,6 +180,7 @@ def test_standard_input_is_a_table(tmp_path, monkeypatch):
     assert (tmp_path / "table.gapless" / "model.gapless").is_file()
 
 
+@pytest.mark.usefixtures("plain_reports")
 def test_groups_times_costs_and_metrics_are_passed_on(tmp_path):
     path = tmp_path / "t.csv"
     pl.DataFrame(
@@ -255,7 +259,7 @@ def test_a_folder_or_file_needs_a_name(tmp_path, monkeypatch, command, name):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("no_curves")
+@pytest.mark.usefixtures("plain_reports")
 def test_results_of_another_table_are_replaced_only_when_asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = ["a,y", *(f"{k % 7},{k % 7 > 3}" for k in range(40))]

@@ -19,7 +19,7 @@ from gapless.penalties import L1, L2, Box, NoPenalty, Penalty
 from gapless.problem.problem import Parameters, Problem
 
 MANY = settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )
@@ -90,7 +90,7 @@ def test_gap_bounds_suboptimality_at_and_away_from_the_optimum(loss):
 
 
 def test_wrong_dual_points_only_enlarge_the_gap():
-    @settings(MANY, max_examples=80)
+    @settings(MANY, max_examples=40)
     @given(st.sampled_from(list(LOSSES)), shapes, seeds)
     def check(loss, shape, seed):
         rng = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ from fuzzed_models import MODELS, save_all, use
 from mutations import MUTATIONS
 
 HERE = Path(__file__).parent
-TIMES = 12
+TIMES = 6
 
 
 @pytest.fixture(scope="module")
