@@ -67,8 +67,7 @@ CenterSums sums_of(const MatrixOut<double>& sums, const VectorOut<double>& total
 
 void check_labels(const VectorOut<std::int32_t>& labels, Index n, Index k) {
     check(extent(labels, 0) == n, "labels must have one entry per row");
-    for (Index i = 0; i < n; ++i)
-        check(0 <= labels.data()[i] && labels.data()[i] < k, "a label is out of range");
+    check(are_labels(labels.data(), n, k), "a label is out of range");
 }
 
 template <class X>

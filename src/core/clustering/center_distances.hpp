@@ -30,6 +30,26 @@ struct NearestTwo {
 template <class X>
 class RowsAndCenters;
 
+// Swap the blocks off the diagonal of squares of twice `apart` rows and columns.
+template <int apart, class T, int... lane>
+GAPLESS_BODY void swap_blocks(Vector<T>& one, Vector<T>& two, std::integer_sequence<int, lane...>) {
+    constexpr int lanes = lanes_of<T>;
+    const Vector<T> first = one;
+    one = __builtin_shufflevector(first, two, ((lane & apart) ? lanes + (lane ^ apart) : lane)...);
+    two = __builtin_shufflevector(first, two, ((lane & apart) ? lanes + lane : (lane ^ apart))...);
+}
+
+// A square of vectors, transposed: blocks of half its size first, single numbers last.
+template <class T, int apart = lanes_of<T> / 2>
+GAPLESS_BODY void transpose(Vector<T> (&square)[lanes_of<T>]) {
+#pragma GCC unroll 16
+    for (int l = 0; l < lanes_of<T>; ++l)
+        if (!(l & apart))
+            swap_blocks<apart, T>(square[l], square[l + apart],
+                                  std::make_integer_sequence<int, lanes_of<T>>());
+    if constexpr (apart > 1) transpose<T, apart / 2>(square);
+}
+
 // ---- dense rows ----
 
 template <class T>
@@ -69,6 +89,13 @@ public:
     Index centers() const { return k_; }
     // Numbers read to measure one row and one centre.
     Index entries() const { return d_; }
+
+    // Fetch the first numbers of a row.
+    void prefetch(Index i) const {
+        constexpr Index line = 64 / sizeof(T);
+        for (Index j = 0; j < std::min(d_, 2 * line); j += line)
+            __builtin_prefetch(x_ + i * d_ + j);
+    }
 
     // From differences, so that the error is a part of the distance itself.
     Measured distance(Index i, Index c) const {
@@ -158,22 +185,35 @@ public:
 
         // Column by column, less the origin; a panel that is not full repeats its last row.
         void pack(const Index* rows, Index count) {
-            constexpr Index some = 16;  // columns whose lines stay in the cache
+            constexpr int lanes = lanes_of<T>;
             const Index d = all_->d_;
-            for (Index begin = 0; begin < d; begin += some) {
-                const Index end = std::min(begin + some, d);
-                for (Index r = 0; r < panel_rows; ++r) {
-                    const T* x = all_->x_ + rows[std::min(r, count - 1)] * d;
-                    for (Index j = begin; j < end; ++j)
-                        values_[j * panel_rows + r] = x[j] - all_->origin_[j];
+            for (int v = 0; v < vectors; ++v) {
+                const T* x[lanes];
+                for (int l = 0; l < lanes; ++l)
+                    x[l] = all_->x_ + rows[std::min<Index>(v * lanes + l, count - 1)] * d;
+                Vector<T> norm = {};
+                T* to = values_.get() + v * lanes;
+                Index j = 0;
+                for (; j + lanes <= d; j += lanes) {
+                    Vector<T> square[lanes];
+                    const Vector<T> origin = load(&all_->origin_[j]);
+#pragma GCC unroll 16
+                    for (int l = 0; l < lanes; ++l) square[l] = load(x[l] + j) - origin;
+                    transpose<T>(square);
+#pragma GCC unroll 16
+                    for (int l = 0; l < lanes; ++l) {
+                        std::memcpy(to + (j + l) * panel_rows, &square[l], sizeof square[l]);
+                        norm += square[l] * square[l];
+                    }
                 }
+                for (; j < d; ++j) {
+                    Vector<T> column;
+                    for (int l = 0; l < lanes; ++l) column[l] = x[l][j] - all_->origin_[j];
+                    std::memcpy(to + j * panel_rows, &column, sizeof column);
+                    norm += column * column;
+                }
+                norms_[v] = norm;
             }
-            for (int v = 0; v < vectors; ++v) norms_[v] = Vector<T>{};
-            for (Index j = 0; j < d; ++j)
-                for (int v = 0; v < vectors; ++v) {
-                    const Vector<T> x = load(&values_[j * panel_rows + v * lanes_of<T>]);
-                    norms_[v] += x * x;
-                }
         }
 
         // Sums of d products have an error of at most d roundings of ‖x‖‖c‖ (Higham 2002, 3.5).
@@ -257,6 +297,8 @@ public:
     Index rows() const { return x_.lines; }
     Index centers() const { return k_; }
     Index entries() const { return x_.start[x_.lines] / std::max<Index>(x_.lines, 1) + 1; }
+
+    void prefetch(Index i) const { __builtin_prefetch(x_.value + x_.start[i]); }
 
     Measured distance(Index i, Index c) const {
         const T* z = centers_ + c * x_.length;

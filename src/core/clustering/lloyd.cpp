@@ -12,8 +12,8 @@ constexpr float slack = 1e-6f;
 // Distances of a task, so that it takes about a millisecond and a row of centres stays in the
 // cache.
 constexpr double task_work = 2e6;
-// Rows of a task that only reads its bounds.
-constexpr Index most_rows = 1 << 14;
+// The most rows of a task: memory for their numbers is reused, not returned to the system.
+constexpr Index most_rows = 1 << 12;
 // Sums are divided among at most this many parts of the rows, of at least so many rows a centre,
 // since the parts must be added; and among so many columns.
 constexpr Index most_parts = 16, rows_per_center = 8, some_columns = 256;
@@ -35,24 +35,16 @@ int threads_for(const All& all, const Context& context) {
 
 // ---- settling ties ----
 
-struct Settled {
-    std::int32_t label;
-    double first, second;
-};
-
-// The nearest centre by distances in double precision, and the second nearest.
+// The nearest centre by distances in double precision.
 template <class All>
-Settled settle(const All& all, Index i) {
-    Settled found{0, all.exact(i, 0), std::numeric_limits<double>::infinity()};
+std::int32_t settle(const All& all, Index i) {
+    std::int32_t label = 0;
+    double nearest = all.exact(i, 0);
     for (Index c = 1; c < all.centers(); ++c) {
         const double square = all.exact(i, c);
-        if (square < found.first) {
-            found = {static_cast<std::int32_t>(c), square, found.first};
-        } else {
-            found.second = std::min(found.second, square);
-        }
+        if (square < nearest) label = static_cast<std::int32_t>(c), nearest = square;
     }
-    return found;
+    return label;
 }
 
 // Two squared distances that rounding may have swapped.
@@ -161,38 +153,55 @@ public:
         : all_(all), labels_(labels), bounds_(bounds) {}
 
     void step(Range rows, bool is_first, std::vector<Move>& moves, Checkpoint& checkpoint) const {
-        std::vector<Index> doubtful(rows.size());
+        const auto doubtful = uninitialized<Index>(rows.size());
         Index count = 0;
-        for (Index i = rows.begin; i < rows.end; ++i) {
-            doubtful[count] = i;
-            count += is_first || !(bounds_.room[i] > bounds_.ways[labels_[i]]);
+        if (is_first) {
+            for (; count < rows.size(); ++count) doubtful[count] = rows.begin + count;
+        } else {
+            for (Index i = rows.begin; i < rows.end; ++i) {
+                doubtful[count] = i;
+                count += !(bounds_.room[i] > bounds_.ways[labels_[i]]);
+            }
         }
         typename All::Panel panel(all_);
-        NearestTwo<typename All::Value, All::panel_rows> found;
-        for (Index begin = 0; begin < count; begin += All::panel_rows) {
+        Found found;
+        for (Index begin = 0; begin < count; begin += panel_rows) {
             checkpoint();
-            const Index size = std::min(All::panel_rows, count - begin);
-            panel.nearest_two(doubtful.data() + begin, size, found);
-            for (Index r = 0; r < size; ++r) take(doubtful[begin + r], found, r, is_first, moves);
+            const Index size = std::min(panel_rows, count - begin);
+            // Rows in doubt lie apart: those of the panel after next are fetched meanwhile.
+            for (Index r = begin + 2 * panel_rows; r < std::min(begin + 3 * panel_rows, count); ++r)
+                all_.prefetch(doubtful[r]);
+            panel.nearest_two(doubtful.get() + begin, size, found);
+            take(doubtful.get() + begin, size, found, is_first, moves);
         }
     }
 
 private:
-    template <class Found>
-    void take(Index i, Found& found, Index r, bool is_first, std::vector<Move>& moves) const {
-        double first = found.first[r], second = found.second[r];
-        double error = found.error[r];
-        std::int32_t label = found.label[r];
-        if (in_doubt(found.first[r], found.second[r], found.error[r])) {
-            const Settled settled = settle(all_, i);
-            label = settled.label, first = settled.first, second = settled.second;
-            error = first * 1e-12;
+    using Value = typename All::Value;
+    static constexpr Index panel_rows = All::panel_rows;
+    using Found = NearestTwo<Value, panel_rows>;
+
+    void take(const Index* rows, Index size, const Found& found, bool is_first,
+              std::vector<Move>& moves) const {
+        float room[panel_rows];
+#pragma omp simd
+        for (Index r = 0; r < panel_rows; ++r) {
+            const Value low = std::sqrt(std::max(found.second[r] - found.error[r], Value(0)));
+            const Value high = std::sqrt(found.first[r] + found.error[r]);
+            room[r] = static_cast<float>(low - high - Value(slack) * (low + high));
         }
-        const double room = Measured{second, error}.low() - Measured{first, error}.high();
-        bounds_.room[i] = stored(room, bounds_.ways[label]);
-        if (is_first || label != labels_[i]) {
-            moves.push_back({i, is_first ? -1 : labels_[i], label});
-            labels_[i] = label;
+        for (Index r = 0; r < size; ++r) {
+            const Index i = rows[r];
+            std::int32_t label = found.label[r];
+            if (in_doubt(found.first[r], found.second[r], found.error[r])) label = settle(all_, i);
+            // Of a tie that was settled the room is at most 0: it is settled again in each step.
+            bounds_.room[i] = stored(room[r], bounds_.ways[label]);
+            if (is_first) {
+                labels_[i] = label;
+            } else if (label != labels_[i]) {
+                moves.push_back({i, labels_[i], label});
+                labels_[i] = label;
+            }
         }
     }
 
@@ -212,7 +221,7 @@ public:
           size_(ceil_div(all.centers(), bounds.groups)) {}
 
     void step(Range rows, bool is_first, std::vector<Move>& moves, Checkpoint& checkpoint) const {
-        if (is_first) return begin(rows, moves, checkpoint);
+        if (is_first) return begin(rows, checkpoint);
         std::vector<float> low(bounds_.groups);
         for (Index i = rows.begin; i < rows.end; ++i) {
             const std::int32_t label = labels_[i];
@@ -229,7 +238,7 @@ private:
     Range members(Index group) const { return part(group, size_, all_.centers()); }
 
     // All distances, and all bounds from them.
-    void begin(Range rows, std::vector<Move>& moves, Checkpoint& checkpoint) const {
+    void begin(Range rows, Checkpoint& checkpoint) const {
         using Value = typename All::Value;
         constexpr Index panel_rows = All::panel_rows;
         typename All::Panel panel(all_);
@@ -241,10 +250,8 @@ private:
             const Index size = std::min(panel_rows, rows.end - i);
             for (Index r = 0; r < size; ++r) chosen[r] = i + r;
             panel.measure(chosen, size, squares.data(), errors);
-            for (Index r = 0; r < size; ++r) {
+            for (Index r = 0; r < size; ++r)
                 labels_[i + r] = set_bounds(i + r, squares.data() + r, double(errors[r]));
-                moves.push_back({i + r, -1, labels_[i + r]});
-            }
         }
     }
 
@@ -263,7 +270,7 @@ private:
                 second = std::min(second, square);
             }
         }
-        if (in_doubt(first, second, error)) label = settle(all_, i).label;
+        if (in_doubt(first, second, error)) label = settle(all_, i);
         const double own = double(squares[label * All::panel_rows]);
         double nearest = infinity;
         for (Index g = 0; g < bounds_.groups; ++g) {
@@ -371,7 +378,7 @@ const double* origin_of(const Compressed<T>&, const Centers<T>&) {
 
 // A step that is stopped leaves the labels as they were.
 void take_back(const std::vector<Move>& moves, std::int32_t* labels) {
-    for (const Move& move : moves) labels[move.row] = std::max(move.from, 0);
+    for (const Move& move : moves) labels[move.row] = move.from;
 }
 
 template <class Bounds, class All>
@@ -405,16 +412,28 @@ Index lloyd_step(const X& x, const Centers<T>& centers, const double* weights, b
     const std::vector<Move> moves =
         bounds.low ? all_moves<ByGroup<All>>(all, is_first, labels, bounds, context)
                    : all_moves<ByRow<All>>(all, is_first, labels, bounds, context);
+    const double* origin = origin_of(x, centers);
+    if (is_first) {
+        center_sums(x, origin, weights, centers.k, labels, sums, context);
+        return all.rows();
+    }
     const auto count = static_cast<Index>(moves.size());
     try {
         move_rows(
-            x, origin_of(x, centers), weights, centers.k, count, [&](Index t) { return moves[t]; },
-            sums, context);
+            x, origin, weights, centers.k, count, [&](Index t) { return moves[t]; }, sums, context);
     } catch (const Stopped&) {
         take_back(moves, labels);
         throw;
     }
     return count;
+}
+
+bool are_labels(const std::int32_t* labels, Index n, Index k) {
+    std::uint32_t largest = 0;
+#pragma omp simd reduction(max : largest)
+    for (Index i = 0; i < n; ++i)
+        largest = std::max(largest, static_cast<std::uint32_t>(labels[i]));
+    return n == 0 || Index(largest) < k;
 }
 
 template <class X>
@@ -453,7 +472,7 @@ void nearest_centers(const X& x, const Centers<T>& centers, std::int32_t* labels
                          for (Index r = 0; r < size; ++r) {
                              std::int32_t label = found.label[r];
                              if (in_doubt(found.first[r], found.second[r], found.error[r]))
-                                 label = settle(all, i + r).label;
+                                 label = settle(all, i + r);
                              labels[i + r] = label;
                              if (squares) squares[i + r] = all.exact(i + r, label);
                          }

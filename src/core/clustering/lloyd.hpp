@@ -58,6 +58,9 @@ struct CenterSums {
     std::int64_t* counts;
 };
 
+// Whether all labels are numbers of centres.
+bool are_labels(const std::int32_t* labels, Index n, Index k);
+
 // One step from the labels and bounds of the last one, or from nothing if it is the first; returns
 // how many rows have changed their label. `weights` may be null.
 template <class X, class T>

@@ -44,8 +44,9 @@ def kmeans_objective(
         axes.axhline(values[-1], **GUIDE)
         # A quarter of a step beyond the ends, so that no point is cut.
         axes.set_xlim(0.75, len(values) + 0.25)
-    for step in range(1, min(len(values), 6)) if moved is not None else ():
-        count = moved[step]
+    for step, count in enumerate(moved[:6] if moved is not None else ()):
+        if step == 0:
+            continue
         axes.annotate(
             f"{count:,} {'row moves' if count == 1 else 'rows move'}",
             (steps[step], values[step]),
