@@ -1,13 +1,202 @@
-"""KMeans keeps every promise: of scikit-learn, of weights, of threads, of both gaps."""
+"""KMeans keeps every promise: of scikit-learn, of weights, of both gaps, of files."""
 
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
 import pytest
+from scipy.spatial.distance import pdist
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
+import gapless
 from gapless import KMeans
+from gapless._ground.design import Design
+from gapless._ground.interrupt import TimeLimit
+from gapless.models.clustering.kmeans_held_out import KMeansFit
 
 FORMS = [{}, {"init": "random", "n_init": 2}, {"algorithm": "elkan", "tol": 0.0}]
+every_form = pytest.mark.parametrize("form", FORMS, ids=str)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
+def blobs(k=4, n=200, d=3, seed=0, apart=8.0):
+    """k Gaussians of variance 1 whose centres are at least `apart` from each other."""
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(k, d)) * apart
+    while k > 1 and pdist(centers).min() < apart:
+        centers = rng.normal(size=(k, d)) * apart
+    return centers[np.arange(n) % k] + rng.normal(size=(n, d))
+
+
+@every_form
 def test_scikit_learns_checks_find_nothing(form):
     check_estimator(KMeans(n_clusters=3, **form), on_skip=None)
+
+
+@every_form
+def test_weights_are_repeats_and_the_order_of_rows_does_not_matter(form):
+    X = np.random.default_rng(1).normal(size=(60, 2)).round(1)
+    weights = np.random.default_rng(2).integers(0, 4, size=60)
+    model = KMeans(4, random_state=5, **form)
+    one = model.fit(X, sample_weight=weights).cluster_centers_
+    inertia, labels = model.inertia_, model.labels_
+    repeated = np.repeat(np.arange(60), weights)
+    order = np.random.default_rng(3).permutation(len(repeated))
+    model.fit(X[repeated[order]])
+    np.testing.assert_allclose(model.cluster_centers_, one, rtol=1e-10)
+    np.testing.assert_allclose(model.inertia_, inertia, rtol=1e-10)
+    np.testing.assert_array_equal(model.labels_, labels[repeated[order]])
+
+
+def test_the_objective_never_rises_and_predictions_are_the_labels():
+    X = blobs(seed=4, apart=2.0)
+    model = KMeans(6, random_state=0, init="random", n_init=1, tol=0.0).fit(X)
+    assert np.all(np.diff(model.trace_.objective) <= 0)
+    np.testing.assert_allclose(model.trace_.objective[-1], model.inertia_, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_allclose(-model.score(X), model.inertia_, rtol=1e-12)
+    np.testing.assert_allclose(
+        model.transform(X).min(axis=1) ** 2 @ np.ones(len(X)), -model.score(X)
+    )
+    assert model.trace_.centers.shape == (model.n_iter_, 6, 3)
+
+
+def test_it_says_what_ran_and_how_far_starts_are_apart():
+    X = np.random.default_rng(0).uniform(size=(80, 3))
+    model = KMeans(5, n_init=8, init="random", random_state=0).fit(X)
+    assert len(model.inertias_) == 8 and model.inertia_ == model.inertias_.min()
+    assert model.solver_ == "hamerly"
+    assert KMeans(5, algorithm="elkan", random_state=0).fit(X).solver_ == "elkan"
+    assert "the best of 8 starts" in model.certificate_.verdict
+
+
+# ---- the first gap -------------------------------------------------------------------------------
+
+
+def test_a_certificate_bounds_the_best_clustering():
+    X = blobs(3, n=90, d=30, apart=6.0)
+    model = KMeans(3, random_state=0, n_init=3).fit(X)
+    found = model.certificate_
+    assert found.kind == "bound" and 0 < found.dual < found.primal <= 1.5 * found.dual
+    assert "above the best possible sum of squares" in found.verdict
+    again = gapless.certify(model, X)
+    assert (again.kind, again.verdict) == (found.kind, found.verdict)
+    np.testing.assert_allclose([again.primal, again.dual], [found.primal, found.dual], rtol=1e-9)
+
+
+def test_no_useful_bound_is_said_to_be_none():
+    model = KMeans(8, random_state=0).fit(np.random.default_rng(0).normal(size=(100, 2)))
+    assert "no useful bound is known" in model.certificate_.verdict
+
+
+def test_changed_centres_are_caught():
+    X = blobs()
+    model = KMeans(4, random_state=0).fit(X)
+    model.cluster_centers_[2] += 0.2
+    found = gapless.certify(model, X)
+    assert found.kind == "stopped" and "not the means of their rows" in found.verdict
+    with pytest.raises(ValueError, match="does not match these data"):
+        gapless.generalize(model, X)
+
+
+def test_one_cluster_and_clusters_of_equal_rows_are_exact():
+    X = blobs()
+    assert KMeans(1).fit(X).certificate_.kind == "exact"
+    equal = np.repeat(X[:3], 4, axis=0)
+    assert KMeans(3, random_state=0).fit(equal).certificate_.kind == "exact"
+
+
+def test_a_fit_of_few_steps_says_that_it_stopped():
+    X = np.random.default_rng(0).uniform(size=(300, 2))
+    model = KMeans(10, init=X[:10] * 0.01, max_iter=1).fit(X)
+    assert model.certificate_.kind == "stopped"
+    assert "raise max_iter" in model.certificate_.verdict
+
+
+# ---- the second gap ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k, kind", [(2, "under-fitted"), (4, "balanced"), (12, "over-fitted")])
+def test_the_verdict_tells_too_many_clusters_from_too_few(k, kind):
+    model = KMeans(k, random_state=0, n_init=3).fit(blobs(seed=7, n=160))
+    assert model.generalization_.kind == kind
+    assert model.generalization_.metric == "explained variance"
+
+
+def test_the_density_is_that_of_its_gaussians():
+    X = blobs(n=40)
+    model = KMeans(4, random_state=0, n_init=3).fit(X)
+    fit = model._fitted(*model._training)
+    assert isinstance(fit, KMeansFit)
+    probes = X[:5] + 0.3
+    shares = np.bincount(model.labels_) / 40
+    variance = model.inertia_ / ((40 - 4) * 3)
+    apart = ((probes[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+    density = (shares * np.exp(-apart / (2 * variance))).sum(axis=1)
+    density /= (2 * np.pi * variance) ** 1.5
+    found = fit.model(Design(probes))
+    np.testing.assert_allclose(found[:, 0], apart.min(axis=1))
+    np.testing.assert_allclose(found[:, 1], -np.log(density))
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_the_number_of_clusters_is_found(k, seed):
+    X = blobs(k, n=150, d=2, seed=seed, apart=7.0)
+    model = KMeans("auto", random_state=seed).fit(X)
+    assert model.n_clusters_ == k == len(model.cluster_centers_)
+    assert model.search_.best == {"n_clusters": k}
+
+
+def test_a_score_is_corrected_for_the_choice():
+    model = KMeans("auto", random_state=0).fit(blobs(3, n=100, d=2))
+    assert "corrected for selection among" in model.generalization_.method
+
+
+# ---- input, files, time --------------------------------------------------------------------------
+
+
+def test_bad_input_is_named():
+    X = blobs()
+    with pytest.raises(ValueError, match="should be >= n_clusters=9"):
+        KMeans(9).fit(X[:5])
+    with pytest.raises(ValueError, match="does not match the number of clusters"):
+        KMeans(4, init=X[:3]).fit(X)
+    with pytest.raises(ValueError, match="does not match the number of features"):
+        KMeans(3, init=X[:3, :2]).fit(X)
+    with pytest.raises(ValueError, match="tries several numbers"):
+        KMeans("auto", init=X[:3]).fit(X)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        KMeans(2).fit(X, sample_weight=np.zeros(len(X)))
+    with pytest.raises(ValueError, match="row 3"):
+        KMeans(2).fit(np.where(np.arange(len(X))[:, None] == 3, np.nan, X))
+
+
+def test_fewer_distinct_rows_than_clusters_are_said():
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\)"):
+        KMeans(3, random_state=0).fit([[0.0], [0.0], [1.0], [1.0]])
+
+
+def test_a_time_limit_keeps_a_whole_step():
+    X = np.random.default_rng(0).uniform(size=(60_000, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = KMeans(50, init=X[:50], tol=0.0, time_limit=0.15).fit(X)
+        except TimeLimit:  # not even one step, on a machine this busy
+            return
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_files_and_copies_predict_alike(tmp_path):
+    X = pd.DataFrame(blobs(), columns=list("abc"))
+    model = KMeans(4, random_state=0).fit(X)
+    gapless.save(model, tmp_path / "model.gapless")
+    for other in (gapless.load(tmp_path / "model.gapless"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+        np.testing.assert_array_equal(other.transform(X), model.transform(X))
+        assert str(other.certificate_) == str(model.certificate_)
+        np.testing.assert_array_equal(other.trace_.objective, model.trace_.objective)
+    assert list(model.get_feature_names_out()) == ["kmeans0", "kmeans1", "kmeans2", "kmeans3"]
+    assert model.set_output(transform="pandas").transform(X).columns[0] == "kmeans0"

@@ -15,6 +15,7 @@ from functools import partial
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec
 
+import sklearn.cluster
 import sklearn.discriminant_analysis
 import sklearn.ensemble
 import sklearn.gaussian_process
@@ -32,6 +33,7 @@ from sklearn.base import BaseEstimator
 from public_estimators import public_estimators
 
 MODULES = [
+    "sklearn.cluster.tests.test_k_means",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start",
@@ -66,6 +68,7 @@ MODULES = [
 ]
 
 SWAPPED = (
+    sklearn.cluster,
     sklearn.discriminant_analysis,
     sklearn.ensemble,
     sklearn.gaussian_process,

@@ -11,6 +11,7 @@ from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .classification import accuracy, error_rate, f1, mean_cost, precision, recall
+    from .clusters import Silhouettes, adjusted_rand, silhouette, silhouettes
     from .comparison import METRICS, Comparison, compare
     from .confusion import ConfusionMatrix, confusion_matrix
     from .curves import (

@@ -13,6 +13,8 @@ from .style import ACCENT, FAINT, GUIDE, INK, PAPER, axes_for, finished
 MOST_POINTS = 5000
 # With more clusters than these, bars are not named.
 MOST_NAMED = 30
+# The number of moves is written at steps that go down by this part of the whole way.
+SHORTEST = 0.08
 # Bars of a cluster that are told apart; of more rows, quantiles.
 MOST_BARS = 400
 
@@ -27,7 +29,7 @@ def kmeans_objective(
     objective : sequence of float
         The sum of squared distances after each step.
     moved : sequence of int, default=None
-        How many rows changed their cluster in each step, written above the first few points.
+        How many rows changed their cluster in each step, written at steps that go far down.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -44,8 +46,10 @@ def kmeans_objective(
         axes.axhline(values[-1], **GUIDE)
         # A quarter of a step beyond the ends, so that no point is cut.
         axes.set_xlim(0.75, len(values) + 0.25)
-    for step, count in enumerate(moved[:6] if moved is not None else ()):
-        if step == 0:
+    reach = float(values[0] - values[-1]) if len(values) else 0.0
+    for step, count in enumerate(moved if moved is not None else ()):
+        # A word for each long way down; others would lie on top of each other.
+        if step == 0 or not values[step - 1] - values[step] > SHORTEST * reach:
             continue
         axes.annotate(
             f"{count:,} {'row moves' if count == 1 else 'rows move'}",

@@ -34,7 +34,7 @@ from .kmeans_bound import REFIT, Starts, certificate_of
 from .kmeans_held_out import KMeansFit, Mixture, choose_clusters
 from .kmeans_runs import Plan
 from .lloyd import ClusterRows, LloydRun, distances, nearest
-from .seeding import PLUS_PLUS, RANDOM
+from .seeding import PLUS_PLUS, RANDOM, check_centers
 
 Array = np.ndarray
 
@@ -165,6 +165,7 @@ default="k-means++"
         "trace_": Unused(),
         "search_": Unused(),
         "_n_features_out": Whole(1, size="clusters"),
+        "_n_init": Whole(1),
     }
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO})],
@@ -227,6 +228,8 @@ default="k-means++"
                 with time_limit(self.time_limit):
                     choice = choose_clusters(rows, plan, SEED)
                 k = int(choice.values["n_clusters"])
+            if isinstance(plan.init, np.ndarray):
+                check_centers(plan.init, rows.d, k)
             if rows.n < k:
                 raise ValueError(
                     f"n_samples={rows.n} should be >= n_clusters={k}; choose fewer clusters."
@@ -247,6 +250,18 @@ default="k-means++"
         init = self.init
         if not isinstance(init, str) and not callable(init):
             init = check_array(init, dtype=(np.float64, np.float32), input_name="init")
+            if self.n_clusters == AUTO:
+                raise ValueError(
+                    'n_clusters="auto" tries several numbers of clusters, and init has the centres '
+                    f'of {len(init)}; use init="k-means++", or n_clusters={len(init)}.'
+                )
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster: "
+                "there is no other centre to compare with.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
         by_groups = True if self.algorithm == "elkan" else None
         return Plan(init, self._start_count(), self.max_iter, self.tol, by_groups)
 
@@ -320,6 +335,7 @@ default="k-means++"
             "certificate_": certificate,
             "n_features_in_": d,
             "_n_features_out": k,
+            "_n_init": len(inertias),
         }
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
@@ -343,10 +359,7 @@ default="k-means++"
             )
 
     def _read(self, X, y, sample_weight, reset=False) -> Training:
-        data = read_table(self, X, sample_weight, reset=reset)
-        if not np.any(data.weights > 0):
-            raise ValueError("all weights are 0, so there is no row to fit; give some more weight.")
-        return data
+        return read_table(self, X, sample_weight, reset=reset)
 
     # ---- using -----------------------------------------------------------------------------------
 
@@ -481,5 +494,6 @@ def _print_steps(run: LloydRun) -> None:
     for step, objective in enumerate(run.trace.objective):
         print(f"Iteration {step}, inertia {objective}.")
     if run.status == "converged":
-        why = "strict convergence" if run.trace.moved[-1] == 0 else "center shift within tolerance"
+        shift = run.trace.shifts[-1]
+        why = f"center shift {shift} within tolerance" if shift else "strict convergence"
         print(f"Converged at iteration {run.steps - 1}: {why}.")

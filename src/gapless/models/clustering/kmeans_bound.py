@@ -116,12 +116,13 @@ def _verdict(certificate: Certificate, k: int, starts: Starts | None) -> str:
         )
     elif primal <= USEFUL * dual:
         bound = f"at most {_excess(primal - dual, dual)} the best possible sum of squares"
-    else:
-        times = f"{primal / dual:.3g} times" if dual > 1e-6 * primal else "far more than"
+    elif dual > 1e-6 * primal:
         bound = (
-            f"no useful bound is known: the sum of squares is {times} the least that {k - 1} "
-            "principal components leave"
+            f"no useful bound is known: the sum of squares is {primal / dual:.3g} times the least "
+            f"that {k - 1} principal components leave"
         )
+    else:
+        bound = f"no useful bound is known, since {k - 1} principal components explain everything"
     local = "no row is nearer to another centre, and every centre is the mean of its rows"
     found = "" if starts is None else f" ({starts})"
     return f"bound: {bound}. A local minimum{found}: {local}."

@@ -157,7 +157,7 @@ def choose_clusters(rows: ClusterRows, plan: Plan, seed: int) -> ScoredChoice:
     plain = float(np.average(found[0][:, 0], weights=part.weights))
     shown = np.stack([1 - each[:, 0] / max(plain, np.finfo(float).tiny) for each in found], axis=1)
     by = -np.stack([each[:, 1] for each in found], axis=1)
-    return ScoredChoice.of(
+    choice = ScoredChoice.of(
         {"n_clusters": np.array(tried)},
         shown,
         by,
@@ -167,6 +167,7 @@ def choose_clusters(rows: ClusterRows, plan: Plan, seed: int) -> ScoredChoice:
         chosen=_simplest(by, part.weights),
         is_whole=is_whole,
     )
+    return replace(choice, method=f"{FOLDS}-fold")
 
 
 def _numbers(most: int) -> Iterator[int]:

@@ -193,12 +193,16 @@ class LloydTrace:
         The sum of squared distances to the means of the clusters, after each step. It never rises.
     moved : ndarray of int, shape (steps,)
         How many rows changed their cluster in each step; all of them in the first.
+    shifts : ndarray of shape (steps,)
+        How far the centres moved in each step: the sum of their squared moves; 0 in a last step
+        that changed nothing.
     centers : ndarray of shape (steps, clusters, features), or None
         The centres that each step starts from; None where they would take too much memory.
     """
 
     objective: Array
     moved: Array
+    shifts: Array
     centers: Array | None = None
 
     def __repr__(self) -> str:
@@ -305,6 +309,8 @@ class LloydState:
         distinct = self.rows.distinct
         _, squares = self.rows.nearest(self.centers, with_squares=True)
         assert squares is not None
+        if not squares.max() > 0:
+            return sums, totals  # fewer distinct rows than clusters: no row is far from its centre
         # Equal rows are one, and of equally far ones the first by content comes first.
         farthest = np.argsort(-squares[distinct.first], kind="stable")
         for empty, place in zip(np.flatnonzero(self.counts == 0), farthest):
@@ -354,6 +360,7 @@ class _Walk:
         self.rows, self.state = rows, state
         self.objective: list[float] = []
         self.moved: list[int] = []
+        self.shifts: list[float] = []
         self.centers: list[Array] = []
         self.last: _Partition | None = None
 
@@ -381,7 +388,10 @@ class _Walk:
         """What the steps did."""
         is_whole = len(self.centers) == len(self.objective) > 0
         centers = np.stack(self.centers) if is_whole else None
-        return LloydTrace(np.array(self.objective), np.array(self.moved, np.int64), centers)
+        shifts = [*self.shifts, 0.0][: len(self.objective)]
+        return LloydTrace(
+            np.array(self.objective), np.array(self.moved, np.int64), np.array(shifts), centers
+        )
 
 
 def lloyd(
@@ -447,7 +457,8 @@ def _steps(walk: _Walk, max_iter: int, tol: float, after_step: Callable[[Any, fl
     for step in range(max_iter):
         if walk.step():
             return "converged"
-        if state.move_to(state.means()) <= tol:
+        walk.shifts.append(state.move_to(state.means()))
+        if walk.shifts[-1] <= tol:
             return "converged"
         objective, moved = walk.objective[-1], walk.moved[-1]
         words = f"step {step + 1}, objective {objective:.6g}, {moved} rows have moved"
