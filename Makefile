@@ -56,6 +56,8 @@ bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.neighbors $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.linkage $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.linkage --sweep $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.kmeans $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.kmeans --sweep --one-thread $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.tables $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.sweep $(filter --quick,$(ARGS))
 
