@@ -80,10 +80,10 @@ def test_the_standard_error_of_agreement_is_that_of_the_jackknife():
     rng = np.random.default_rng(3)
     one = rng.integers(3, size=400)
     two = np.where(rng.random(400) < 0.8, one, rng.integers(3, size=400))
-    left = [adjusted_rand(np.delete(one, i), np.delete(two, i)).value for i in range(0, 400, 4)]
-    jackknife = np.sqrt(4 * 399 / 400 * np.sum((left - np.mean(left)) ** 2))
+    left = [adjusted_rand(np.delete(one, i), np.delete(two, i)).value for i in range(0, 400, 8)]
+    jackknife = np.sqrt(8 * 399 / 400 * np.sum((left - np.mean(left)) ** 2))
     found = adjusted_rand(one, two)
-    assert (found.high - found.low) / 2 == pytest.approx(1.966 * jackknife, rel=0.1)
+    assert (found.high - found.low) / 2 == pytest.approx(1.966 * jackknife, rel=0.15)
 
 
 def test_one_cluster_is_refused(data):

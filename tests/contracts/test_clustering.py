@@ -16,7 +16,12 @@ from gapless._ground.design import Design
 from gapless._ground.interrupt import TimeLimit
 from gapless.models.clustering.kmeans_held_out import KMeansFit
 
-FORMS = [{}, {"init": "random", "n_init": 2}, {"algorithm": "elkan", "tol": 0.0}]
+FORMS = [
+    {},
+    {"init": "random", "n_init": 2},
+    {"algorithm": "elkan", "tol": 0.0},
+    {"batch_size": 20},
+]
 every_form = pytest.mark.parametrize("form", FORMS, ids=str)
 
 
@@ -60,6 +65,16 @@ def test_the_objective_never_rises_and_predictions_are_the_labels():
         model.transform(X).min(axis=1) ** 2 @ np.ones(len(X)), -model.score(X)
     )
     assert model.trace_.centers.shape == (model.n_iter_, 6, 3)
+
+
+def test_batches_bring_the_centres_near_the_end():
+    X = blobs(6, n=3000, d=4, seed=3, apart=3.0)
+    form = {"init": X[:6], "tol": 0.0, "random_state": 1}
+    plain, model = KMeans(6, **form).fit(X), KMeans(6, batch_size=200, **form).fit(X)
+    assert model.trace_.objective[0] < plain.trace_.objective[0]
+    assert model.trace_.objective[0] <= 1.05 * model.inertia_
+    assert model.inertia_ <= 1.3 * plain.inertia_
+    assert model.certificate_.kind == "bound"  # a local minimum, as without batches
 
 
 def test_it_says_what_ran_and_how_far_starts_are_apart():
@@ -187,6 +202,8 @@ def test_a_time_limit_keeps_a_whole_step():
         except TimeLimit:  # not even one step, on a machine this busy
             return
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.certificate_.kind == "stopped"
+    assert np.all(np.diff(model.trace_.objective) <= 0)
 
 
 def test_files_and_copies_predict_alike(tmp_path):

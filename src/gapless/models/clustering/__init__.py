@@ -1,8 +1,8 @@
 """Groups of rows that are alike, found without targets.
 
-k-means: `seeding` draws the first centres, `lloyd` moves them, `kmeans_bound` proves how far the
-result is from the best one, `kmeans_held_out` describes unseen rows by it and chooses the number of
-clusters.
+k-means: `seeding` draws the first centres, `mini_batches` and `lloyd` move them, `kmeans_runs`
+keeps the best of several starts, `kmeans_bound` proves how far it is from the best one,
+`kmeans_held_out` describes unseen rows by it and chooses the number of clusters.
 
 Hierarchies: `agglomerative` merges from the bottom up and `divisive` splits from the top down;
 `linkages` makes merges in the compiled core, `merge_trees` is their table, `linkage_checks` the

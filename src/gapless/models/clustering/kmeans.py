@@ -30,7 +30,7 @@ from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, Whole
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows, read_table
 from ...unseen import JUDGED, Remembering, take_over
-from .kmeans_bound import REFIT, Starts, certificate_of
+from .kmeans_bound import AT_ONCE, FEW, REFIT, Starts, certificate_of
 from .kmeans_held_out import KMeansFit, Mixture, choose_clusters
 from .kmeans_runs import Plan
 from .lloyd import ClusterRows, LloydRun, distances, nearest
@@ -39,6 +39,8 @@ from .seeding import PLUS_PLUS, RANDOM, check_centers
 Array = np.ndarray
 
 AUTO = "auto"
+# How a run ends that was told to.
+STOPPED = ("time_limit", "interrupted")
 # The seed of fits to some of the rows.
 SEED = 0
 # Starts for n_init="auto" if they are drawn without regard to distances.
@@ -95,6 +97,9 @@ default="k-means++"
     algorithm : {"lloyd", "elkan"}, default="lloyd"
         Both find the same clusters. "lloyd" chooses by the shape of X which bounds save distances;
         "elkan" keeps one for every row and centre, if there is memory for them.
+    batch_size : int, default=None
+        With a number, each start first takes steps on random batches of so many rows, as
+        MiniBatchKMeans does; Lloyd's steps on all rows go on from there, and fewer are needed.
     time_limit : float, default=None
         Seconds after which the last whole step of the best start is kept.
 
@@ -140,6 +145,7 @@ default="k-means++"
     Arthur and Vassilvitskii (2007), k-means++: the advantages of careful seeding.
     Elkan (2003), Using the triangle inequality to accelerate k-means.
     Hamerly (2010), Making k-means even faster.
+    Sculley (2010), Web-scale k-means clustering.
     Ding and He (2004), K-means clustering via principal component analysis.
 
     Examples
@@ -177,6 +183,7 @@ default="k-means++"
         "random_state": ["random_state"],
         "copy_x": ["boolean"],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -192,6 +199,7 @@ default="k-means++"
         random_state=None,
         copy_x=True,
         algorithm="lloyd",
+        batch_size=None,
         time_limit=None,
     ):
         self.n_clusters = n_clusters
@@ -203,6 +211,7 @@ default="k-means++"
         self.random_state = random_state
         self.copy_x = copy_x
         self.algorithm = algorithm
+        self.batch_size = batch_size
         self.time_limit = time_limit
 
     # ---- fitting ---------------------------------------------------------------------------------
@@ -263,7 +272,8 @@ default="k-means++"
                 stacklevel=3,
             )
         by_groups = True if self.algorithm == "elkan" else None
-        return Plan(init, self._start_count(), self.max_iter, self.tol, by_groups)
+        starts = self._start_count()
+        return Plan(init, starts, self.max_iter, self.tol, by_groups, self.batch_size)
 
     def _runs(
         self,
@@ -288,7 +298,7 @@ default="k-means++"
             status = run.status
             if self.verbose:
                 _print_steps(run)
-            if status in ("time_limit", "interrupted"):
+            if status in STOPPED:
                 break
         return runs, status
 
@@ -314,6 +324,7 @@ default="k-means++"
         labels = best.labels
         if n < len(data.weights):
             labels, _ = nearest(Design(data.X), best.centers, rows.origin)
+        is_whole = best.status not in STOPPED
         certificate = certificate_of(
             rows,
             best.centers,
@@ -321,7 +332,8 @@ default="k-means++"
             best.totals,
             tol=max(self.tol, 1e-9),
             starts=Starts(inertias),
-            most_work=0.25 * float(n) * d * k * best.steps,
+            most_work=max(FEW, 0.25 * float(n) * d * k * best.steps) if is_whole else AT_ONCE,
+            is_whole=is_whole,
         )
         learned = {
             "cluster_centers_": best.centers,

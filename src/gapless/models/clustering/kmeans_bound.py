@@ -24,8 +24,8 @@ Array = np.ndarray
 USEFUL = 1.5
 # The largest side of a matrix whose eigenvalues are computed.
 LARGEST_SIDE = 6000
-# Multiplications that a certificate may always take.
-FEW = 2e9
+# Multiplications that the certificate of a fit may always take, and of one that was told to stop.
+FEW, AT_ONCE = 2e9, 1e8
 REFIT = "these centres are not those of a fit to these data; fit again"
 FURTHER = "raise max_iter, lower tol, or give it more time"
 
@@ -56,11 +56,13 @@ def certificate_of(
     tol: float,
     starts: Starts | None = None,
     most_work: float = np.inf,
+    is_whole: bool = True,
     cure: str = FURTHER,
 ) -> Certificate:
     """The certificate of centres, given the sums and weights of the rows nearest to each.
 
-    The bound is left out if it takes more than `most_work` multiplications.
+    The bound is left out if it takes more than `most_work` multiplications. A fit that was told to
+    stop is not `is_whole`.
     """
     k, scale = len(centers), rows.scatter
     filled = totals > 0
@@ -95,6 +97,9 @@ def certificate_of(
         rounding=rounding,
         method="principal components" if error else "none",
     )
+    if not is_whole:
+        words = f"stopped: the centres had not come to rest when the fit was told to stop; {cure}."
+        return replace(certificate, kind="stopped", verdict=words)
     if excess > tol * scale + 2 * rounding:
         words = (
             f"stopped: the centres are not the means of their rows, which would lower the sum of "
@@ -144,7 +149,7 @@ def lower_bound(rows: ClusterRows, k: int, most_work: float = np.inf) -> tuple[f
     side = min(n, d)
     if k > side:
         return 0.0, float(np.finfo(float).eps) * rows.scatter
-    if side > LARGEST_SIDE or float(n) * d * side > max(FEW, most_work):
+    if side > LARGEST_SIDE or float(n) * d * side > most_work:
         return 0.0, 0.0
     is_single = d <= n and rows.dtype == np.float32 and not rows.design.is_sparse
     moved = rows.design.shifted(rows.mean)

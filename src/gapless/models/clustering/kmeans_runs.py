@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .lloyd import ClusterRows, LloydRun, lloyd
+from .mini_batches import moved_by_batches
 from .seeding import PLUS_PLUS, first_centers
 
 
@@ -29,6 +30,8 @@ class Plan:
         variance of the features.
     by_groups : bool, default=None
         Whether bounds are kept for each row and group of centres; by the shape of X if None.
+    batch_size : int, default=None
+        Rows of the random parts on which each start begins; none if None.
     """
 
     init: Any
@@ -36,6 +39,7 @@ class Plan:
     max_iter: int
     tol: float
     by_groups: bool | None = None
+    batch_size: int | None = None
 
     def run(
         self,
@@ -45,9 +49,12 @@ class Plan:
         after_step: Callable[[Any, float], bool] = lambda trace, target: False,
     ) -> LloydRun:
         """One start."""
+        centers = first_centers(rows, k, self._init_for(k), random)
+        if self.batch_size is not None:
+            centers = moved_by_batches(rows, centers, self.batch_size, random)
         return lloyd(
             rows,
-            first_centers(rows, k, self._init_for(k), random),
+            centers,
             max_iter=self.max_iter,
             tol=self.tol * float(rows.variances.mean()) if self.tol else 0.0,
             by_groups=self.by_groups,
