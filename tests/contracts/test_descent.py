@@ -212,6 +212,20 @@ def test_online_descent_visits_the_rows_in_their_order():
     assert chosen.name == "online"
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_compiled_steps_by_rows_are_those_of_the_loss(loss, rng, monkeypatch):
+    problem = replace(make(loss, L2(0.3), rng, n=30), weights=rng.integers(0, 3, 30) * 1.0)
+    solvers = [GradientDescent(batch_size=1, keep_iterates=keep) for keep in (False, True)]
+    compiled = [run(each, problem, tol=0.0, max_iter=3) for each in solvers]
+    monkeypatch.setattr("gapless.solvers.descent.SingleRows.of", lambda batches: None)
+    plain = [run(each, problem, tol=0.0, max_iter=3) for each in solvers]
+    for one, other in zip(compiled, plain):
+        np.testing.assert_allclose(one.parameters.w, other.parameters.w, rtol=1e-10)
+        np.testing.assert_allclose(one.trace.primal, other.trace.primal, rtol=1e-12)
+    paths = [np.array([w for w, _ in each.trace.iterates]) for each in (compiled[1], plain[1])]
+    np.testing.assert_allclose(*paths, rtol=1e-10, atol=1e-14)
+
+
 def test_subgradient_of_the_hinge_by_hand():
     """At z = 0 every row is inside the margin: g = −mean(yx) + λw/Σs; x = 2, −2, y = 1, −1."""
     problem = Problem(

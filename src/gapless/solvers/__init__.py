@@ -32,6 +32,7 @@ from .newton_with_scale import solve_with_scale
 from .newton_without import predict_without
 from .path import ENDS, PathSolution, solve_folds, solve_in_turn, solve_path, solve_path_and_folds
 from .positive_definite import EPS, Cholesky, drop_constants, orthonormal, unit_diagonal, without
+from .row_slopes import RowSlopes
 from .row_space import thin_qr
 from .smo import STATUS, BoxProblem, BoxSolution, solve_box
 from .trace import Trace
@@ -79,6 +80,7 @@ __all__ = [
     "PathSolution",
     "Plain",
     "Point",
+    "RowSlopes",
     "SingularValues",
     "Solution",
     "Solver",

@@ -24,9 +24,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._ground.interrupt import check
+from .._ground import core
+from .._ground.interrupt import check, deadline
 from ..problem import Parameters, Problem
 from ._base import Diverged, Point, Solver, registry
+from .row_slopes import RowSlopes
 from .updates import (
     Adam,
     AveragedMomentum,
@@ -210,11 +212,21 @@ class GradientDescent(Solver):
         rule, watch, means = self.update, Watch(problem, step), SlopeMeans(problem)
         at = _allowed(problem, np.array(start.w, dtype=float)), np.array(start.b, dtype=float)
         memory, t = rule.begin(at), 0
+        is_single = isinstance(rule, Plain) and self.batch_size == 1 and len(batches.index) > 0
+        by_core = SingleRows.of(batches) if is_single else None
         for epoch in count():
             z = problem.predictions(*at)
             primal = problem.primal(*at, z)
             watch(epoch, primal)
             yield Point(*at, z, means.add(z, batches.count * step.length(t)), primal=primal)
+            if by_core is not None:
+                order = np.concatenate([rows for rows, _ in batches.epoch()])
+                parts = np.array_split(order, len(order) if self.keep_iterates else 1)
+                for done, part in enumerate(parts, start=1):
+                    at, t = by_core.steps(at, part, step, t), t + len(part)
+                    if done < len(parts):
+                        yield Point(*at, estimate=math.inf, within=done / len(parts))
+                continue
             for rows, within in batches.epoch():
                 check()
                 ahead = rule.look_ahead(at, memory)
@@ -397,6 +409,56 @@ class Batches:
         largest = mean + (most - mean) / self.size or 1.0
         convexity = max(self.objective.convexity, largest / (LONG_EPOCHS * self.count))
         return InverseTime(1 / convexity, max(largest / convexity, 1.0))
+
+
+class SingleRows:
+    """The same steps by single rows in the compiled core, where it knows the loss and penalty."""
+
+    def __init__(self, batches: Batches, slopes: RowSlopes, l2: float):
+        self.batches, self.slopes, self.l2 = batches, slopes, l2
+        problem, total = batches.problem, batches.objective.total
+        self.X = problem.design.rows_view()
+        self.weights = batches.weights * (len(batches.weights) / total)
+        self.last, self.losses = np.zeros((problem.n, 1)), np.zeros(1)
+
+    @classmethod
+    def of(cls, batches: Batches) -> SingleRows | None:
+        """None if the core does not know the loss, or the penalty is no plain ½λ‖w‖²."""
+        problem, coordinates = batches.problem, batches.problem.coordinates
+        is_alone = problem.outputs is None and problem.design.center is None
+        if not is_alone or coordinates is None or not coordinates.is_quadratic():
+            return None
+        strength = float(coordinates.l2[0]) if problem.d else 0.0
+        if problem.loss.task == "multiclass" or np.any(coordinates.l2 != strength):
+            return None
+        slopes = RowSlopes.of(problem.loss, np.asarray(problem.y, dtype=float)[:, None])
+        return None if slopes is None else cls(batches, slopes, strength / batches.objective.total)
+
+    def steps(
+        self, at: tuple[Array, Array], order: Array, step: StepSize, t: int
+    ) -> tuple[Array, Array]:
+        """The parameters after a step, the first of number t, for each row of the order."""
+        w, b = at[0][None, :].copy(), np.reshape(at[1], 1).copy()
+        lengths = np.array([step.length(each) for each in range(t, t + len(order))])
+        rows = self.batches.index[order]
+        core.row_steps(
+            self.X,
+            self.slopes.boxes,
+            self.slopes.shape,
+            False,
+            (rows, lengths, self.weights[order]),
+            None,
+            (0.0, self.l2),
+            self.batches.problem.fit_bias,
+            (w, b),
+            None,
+            len(order),
+            None,
+            self.last,
+            self.losses,
+            deadline(),
+        )
+        return w[0], b.reshape(())
 
 
 class SlopeMeans:
