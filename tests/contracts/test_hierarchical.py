@@ -174,7 +174,7 @@ BAD = [
     ({"n_clusters": None}, THREE, "Exactly one of n_clusters"),
     ({"distance_threshold": 1.0}, THREE, "Exactly one of n_clusters"),
     ({"metric": "cosine"}, THREE, "only work with euclidean"),
-    ({"metric": "precomputed", "linkage": "single"}, THREE, "square matrix of distances"),
+    ({"metric": "precomputed", "linkage": "single"}, THREE, "should be square"),
     ({"metric": "precomputed", "linkage": "single"}, np.ones(4), "not the number of pairs"),
     ({"metric": "precomputed", "linkage": "single"}, np.ones((3, 3)), "should be 0"),
     ({"metric": "precomputed", "linkage": "single"}, [[0, -1], [-1, 0]], "is negative"),

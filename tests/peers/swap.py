@@ -33,6 +33,7 @@ from sklearn.base import BaseEstimator
 from public_estimators import public_estimators
 
 MODULES = [
+    "sklearn.cluster.tests.test_hierarchical",
     "sklearn.cluster.tests.test_k_means",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -43,6 +44,9 @@ T least_of(const T* x, Index n);
 template <class T>
 T least_of(const T* x, const T* added, Index n);
 
+// Where x[begin … end) is one of two numbers.
+std::vector<Index> places_of(const std::int32_t* x, Index one, Index other, Index begin, Index end);
+
 template <class T>
 class NearestBeforeOf {
 public:
@@ -50,6 +54,7 @@ public:
         : best_(places, none),
           second_(places, none),
           least_(places / block + 1),
+          is_touched_(places / block + 1, 1),
           at_(places, nobody) {}
 
     T best(Index place) const { return best_[place]; }
@@ -58,11 +63,16 @@ public:
     bool is_stale(Index place) const { return at_[place] == unknown; }
 
     void set(Index place, const NearestOf<T>& found) {
+        touch(place);
         best_[place] = found.best, second_[place] = found.second;
         at_[place] = found.at < 0 ? nobody : static_cast<std::int32_t>(found.at);
     }
-    void remove(Index place) { best_[place] = second_[place] = none, at_[place] = nobody; }
+    void remove(Index place) {
+        touch(place);
+        best_[place] = second_[place] = none, at_[place] = nobody;
+    }
     void move(Index from, Index to, const std::vector<std::int32_t>& place_of) {
+        touch(to);
         best_[to] = best_[from], second_[to] = second_[from];
         at_[to] = at_[from] < 0 ? at_[from] : place_of[at_[from]];
     }
@@ -70,8 +80,13 @@ public:
     // The cluster at `place` is no longer what it was: those nearest to it fall back.
     void forget(Index place, Index gone) {
         if (at_[place] != gone) return;
+        touch(place);
         best_[place] = second_[place];
         at_[place] = best_[place] == none ? nobody : unknown;
+    }
+    // The places from `begin` on whose nearest cluster is one of two.
+    std::vector<Index> nearest_to(Index one, Index other, Index begin, Index places) const {
+        return places_of(at_.data(), one, other, begin, places);
     }
     // A new cluster, at a place before.
     void offer(Index place, T value, Index from) {
@@ -79,6 +94,7 @@ public:
         const bool is_nearer =
             value < best_[place] || (value == best_[place] && at_[place] >= 0 && from < at_[place]);
         if (is_nearer) {
+            touch(place);
             second_[place] = best_[place];
             best_[place] = value, at_[place] = static_cast<std::int32_t>(from);
         } else if (value < second_[place]) {
@@ -101,9 +117,11 @@ public:
         T value = none;
         for (Index b = 0; b < blocks; ++b) {
             const Index begin = b * block;
-            const T least = least_of(best + begin, std::min(block, places - begin));
-            least_[b] = least;
-            value = std::min(value, least);
+            if (is_touched_[b]) {
+                least_[b] = least_of(best + begin, std::min(block, places - begin));
+                is_touched_[b] = 0;
+            }
+            value = std::min(value, least_[b]);
         }
         const T most = limit(value);
         Closest found;
@@ -125,7 +143,13 @@ private:
     static constexpr T none = std::numeric_limits<T>::infinity();
     static constexpr std::int32_t nobody = -1, unknown = -2;
     static constexpr Index block = 128;
-    std::vector<T> best_, second_, least_;  // the least of each block of places
+    // The least of a block of places must be found again. Several threads may say so at once.
+    void touch(Index place) {
+        std::atomic_ref<char>(is_touched_[place / block]).store(1, std::memory_order_relaxed);
+    }
+
+    std::vector<T> best_, second_, least_;
+    std::vector<char> is_touched_;
     std::vector<std::int32_t> at_;
 };
 using NearestBefore = NearestBeforeOf<double>;

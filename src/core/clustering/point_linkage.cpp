@@ -161,10 +161,8 @@ void PointLinkage::merge(Index one, Index other, Team& team) {
     near_.remove(other);
     limit_[other] = FLT_MAX;
     --alive_;
-    for (Index p = one + 1; p < places_; ++p) {
-        const Index at = near_.at(p);
-        if (at != one && at != other) continue;
-        near_.forget(p, at);
+    for (const Index p : near_.nearest_to(one, other, one + 1, places_)) {
+        near_.forget(p, near_.at(p));
         near_.offer(p, cost(p, one), one);
         set_limit(p);
     }

@@ -68,8 +68,8 @@ def _check_distances(D: Array) -> None:
     """Refuse what is not a matrix of distances, naming the first entry that is wrong."""
     if D.shape[0] != D.shape[1]:
         raise ValueError(
-            f"metric='precomputed' needs a square matrix of distances, got the shape {D.shape}; "
-            "pass one, or rows with another metric."
+            f"Distance matrix should be square, got matrix of shape {D.shape}; pass the distances "
+            "between all rows, or rows with another metric than 'precomputed'."
         )
     if D.size and D.min() < 0:
         i, j = divmod(int(np.argmin(D)), len(D))
