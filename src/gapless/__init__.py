@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         HistGradientBoostingRegressor,
     )
     from .models.clustering import AgglomerativeClustering, DivisiveClustering, KMeans
-    from .models.decomposition import KernelPCA
+    from .models.decomposition import PCA, KernelPCA, TruncatedSVD
     from .models.forests import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,

@@ -16,6 +16,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec
 
 import sklearn.cluster
+import sklearn.decomposition
 import sklearn.discriminant_analysis
 import sklearn.ensemble
 import sklearn.gaussian_process
@@ -35,6 +36,8 @@ from public_estimators import public_estimators
 MODULES = [
     "sklearn.cluster.tests.test_hierarchical",
     "sklearn.cluster.tests.test_k_means",
+    "sklearn.decomposition.tests.test_pca",
+    "sklearn.decomposition.tests.test_truncated_svd",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start",
@@ -70,6 +73,7 @@ MODULES = [
 
 SWAPPED = (
     sklearn.cluster,
+    sklearn.decomposition,
     sklearn.discriminant_analysis,
     sklearn.ensemble,
     sklearn.gaussian_process,

@@ -262,7 +262,7 @@ void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
                    const Context& context) {
     constexpr Index buffer_size = Index(1) << 17, lanes_size = Index(1) << 22;
     Index size = outer * outer;
-    Index step = std::clamp<Index>(buffer_size / outer, 64, 2048);
+    Index step = std::clamp<Index>(buffer_size / outer, 256, 2048);
     Index lanes = std::clamp<Index>(inner / step, 1, std::clamp<Index>(lanes_size / size, 4, 32));
     Index lane = ceil_div(ceil_div(inner, lanes), step) * step;
     lanes = ceil_div(inner, lane);

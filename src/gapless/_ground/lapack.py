@@ -129,3 +129,18 @@ def eigh(H: Array) -> tuple[Array, Array]:
     if _call("syevd", vectors, b"V", b"L", n, vectors, n, *options):
         raise np.linalg.LinAlgError("the eigenvalues of a matrix could not be computed")
     return values, vectors
+
+
+def largest_eigh(H: Array, count: int) -> tuple[Array, Array]:
+    """The `count` largest eigenvalues, increasing, and their eigenvectors; H may be overwritten."""
+    matrix = _own(H.T if H.flags.c_contiguous else H, True)
+    n, dtype = len(matrix), matrix.dtype
+    values, vectors = np.empty(n, dtype=dtype), np.empty((n, count), dtype=dtype, order="F")
+    found, support = np.zeros(1, dtype=np.int32), np.empty(2 * max(count, 1), dtype=np.int32)
+    which = (b"V", b"I", b"L", n, matrix, n, 0.0, 0.0, n - count + 1, n, 0.0, found, values)
+    sizes = max(26 * n, 1 + 64 * n), max(10 * n, 1)
+    work, whole = np.empty(sizes[0], dtype=dtype), np.empty(sizes[1], dtype=np.int32)
+    info = _call("syevr", matrix, *which, vectors, n, support, work, sizes[0], whole, sizes[1])
+    if info:
+        raise np.linalg.LinAlgError("the eigenvalues of a matrix could not be computed")
+    return values[:count], vectors

@@ -71,6 +71,8 @@ MODELS = Classes(
         "data.TableFeatures": "gapless.data",
         "data.WordWeights": "gapless.data",
         "decomposition.KernelPCA": "gapless.models.decomposition",
+        "decomposition.PCA": "gapless.models.decomposition",
+        "decomposition.TruncatedSVD": "gapless.models.decomposition",
         "ensembles.AdaBoostClassifier": "gapless.models.adaboost",
         "ensembles.AdaBoostRegressor": "gapless.models.adaboost",
         "ensembles.BaggingClassifier": "gapless.models.bagging",

@@ -1,9 +1,9 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
-fit proceeds, and perceptron and networks how those do; clusters: k-means and silhouettes; columns:
-their importance; decision, tree, dendrogram: what a model looks like. style is their common look,
-and svg makes them parts of a page.
+fit proceeds, and perceptron and networks how those do; clusters: k-means and silhouettes;
+components: the principal ones; columns: their importance; decision, tree, dendrogram: what a model
+looks like. style is their common look, and svg makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -12,6 +12,7 @@ gapless only its ground.
 
 from .clusters import kmeans_objective, kmeans_steps, silhouettes
 from .columns import coefficients, importances, pair_dependence, partial_dependence
+from .components import component_map, principal_axes, scree
 from .curves import descent, learning, search, validation
 from .decision import decision, planes
 from .dendrogram import dendrogram
@@ -34,6 +35,7 @@ __all__ = [
     "bias_variance",
     "coefficients",
     "comparison",
+    "component_map",
     "confusion",
     "convergence",
     "crossover",
@@ -56,10 +58,12 @@ __all__ = [
     "planes",
     "precision_recall",
     "predicted",
+    "principal_axes",
     "reliability",
     "residuals",
     "roc",
     "rounds",
+    "scree",
     "search",
     "silhouettes",
     "splits",

@@ -1,7 +1,10 @@
 """Fewer columns that keep most of the variation: principal components.
 
-`eigenpairs` finds the largest eigenvalues of any operator; the estimators centre, choose the number
-of components and certify how much variation any other choice of as many directions could keep.
+`scatter` is the rows around their mean as an operator, `leading` finds its leading directions in a
+way that suits their shape, by `eigenpairs` if there are few of many; `subspace_bound` proves how
+much any directions could explain, `certifying` compares; `held_out` judges components on unseen
+rows and chooses how many. `kernel_subspace` and `pre_images` are the same for features of a kernel.
+The estimators are `pca`, `truncated_svd` and `kernel_pca`.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     from .eigenpairs import EigenPairs, top_eigenpairs
     from .kernel_pca import KernelPCA
     from .kernel_subspace import KernelSubspace
+    from .pca import PCA
     from .pre_images import PreImages
+    from .truncated_svd import TruncatedSVD
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -1,0 +1,201 @@
+"""What estimators of components share: they read rows, project them, and know both gaps."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.about import Examples
+from ..._ground.design import Design
+from ..._ground.interrupt import limit_name, time_limit
+from ..._ground.progress import CallbackSupport, watch
+from ..._ground.stored import INPUT, Declaration, Numbers, Word
+from ..._ground.validation import Training, read_rows, read_table
+from ...unseen import JUDGED, Remembering, take_over
+from .certifying import certify_components
+from .held_out import ComponentsFit, Space
+from .leading import NONE, SVD, Leading, leading_or_none, settled
+from .scatter import Scatter
+
+Array = np.ndarray
+
+# What all of them take and learn, for their docstrings.
+SHARED = """
+tol : float
+    If above 0, an iteration stops when every residual ‖Sv − λv‖ is at most this part of the largest
+    eigenvalue. With 0 it stops when all components together could explain at most a hundred
+    millionth more of what they leave unexplained, or a ten millionth for float32.
+n_oversamples : int
+    Accepted for compatibility with scikit-learn; the iteration chooses the width of its blocks.
+power_iteration_normalizer : {"auto", "QR", "LU", "none"}
+    Accepted for compatibility with scikit-learn; vectors are always orthonormal.
+random_state : int, RandomState instance or None
+    Where an iteration starts. It ends at the same components up to its tolerance; None is 0.
+time_limit : float or None
+    Seconds after which an iteration stops, with the best directions so far.
+components_ : ndarray of shape (n_components, n_features)
+    Orthonormal directions of largest variation, the largest first. The largest entry of each is
+    positive.
+explained_variance_ratio_ : ndarray of shape (n_components,)
+    The share of the variance that each component explains.
+singular_values_ : ndarray of shape (n_components,)
+    Roots of the sums of squares along the components.
+solver_ : str
+    How they were found: "full" (singular values of the data), "covariance_eigh" (eigenvectors of
+    the covariance, d × d), "gram_eigh" (of the products of rows, n × n), "lanczos" (iteration).
+certificate_ : Certificate
+    How much more of the sum of squares other directions could explain. Its stationarity is the
+    largest eigen-residual ‖Sv − λv‖.
+generalization_ : Generalization
+    The share of the variance of unseen rows that the components explain. The verdict compares the
+    errors of entries, each predicted from the others of its row, with fewer and more components.
+"""
+ROWS = """
+X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+    Rows.
+"""
+TRAINING = """
+y : None
+    Ignored.
+sample_weight : array-like of shape (n_samples,), default=None
+    A weight of 2 counts a row twice, 0 leaves it out; None gives all rows weight 1.
+"""
+
+
+class ComponentModel(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Remembering, CallbackSupport, BaseEstimator
+):
+    """A transformer to the coordinates along a few orthonormal directions."""
+
+    _stored: ClassVar[Declaration] = {
+        **JUDGED,
+        **INPUT,
+        "components_": Numbers("components", "features"),
+        "explained_variance_": Numbers("components", low=0),
+        "explained_variance_ratio_": Numbers("components", is_finite=False),
+        "singular_values_": Numbers("components", low=0),
+        "solver_": Word(),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_oversamples": [Interval(Integral, 1, None, closed="left")],
+        "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
+        "random_state": ["random_state"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+    _examples: ClassVar[Examples] = ()
+    _guide: ClassVar[str] = "pca"
+    # Whether the components are those around the mean.
+    _is_centred: ClassVar[bool] = True
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Training:
+        return read_table(self, X, sample_weight, reset=reset)
+
+    def _solve(self, scatter: Scatter, count: int, solver: str, tol: float, data: Any) -> Leading:
+        """The leading directions, the best so far if time is up, with a warning."""
+        seed = 0 if self.random_state is None else self.random_state
+        with watch(self, data.X) as callback, time_limit(self.time_limit):
+            found = leading_or_none(
+                scatter,
+                max(count, 1),
+                solver,
+                tol=tol,
+                seed=seed,
+                after_step=lambda values, residuals: callback(
+                    f"residual {residuals.max():.2g} of eigenvalues from {values[-1]:.3g}", np.inf
+                ),
+            )
+        if not found.is_done:
+            how = "took the columns of largest variance" if found.solver == NONE else "stopped"
+            warnings.warn(
+                f"{type(self).__name__} {how} at {limit_name(self.time_limit)}; certificate_ says "
+                "how much more other directions could explain. Raise time_limit.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return found
+
+    def _learn(
+        self, data: Training, scatter: Scatter, found: Leading, count: int
+    ) -> dict[str, Any]:
+        """What every fit leaves, in the precision of the rows."""
+        dtype = scatter.design.dtype
+        # Signs as in scikit-learn: the entry of largest size is positive.
+        V = settled(scatter, found, count).T
+        largest = np.abs(V).argmax(axis=1)
+        V = V * np.where(V[range(count), largest] < 0, -1.0, 1.0)[:, None]
+        components = np.ascontiguousarray(V, dtype=dtype)
+        learned = {
+            "components_": components,
+            "solver_": found.solver,
+            "certificate_": self._certify(scatter, components, found),
+            "n_features_in_": scatter.design.d,
+            "_training": (data,),
+        }
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        return learned
+
+    def _certify(self, scatter: Scatter, components: Array, found: Leading | None):
+        mean = scatter.mean.astype(scatter.design.dtype).astype(np.float64)
+        if found is None and self._is_centred:
+            mean = self.mean_.astype(np.float64)
+        is_exact = (self.solver_ if found is None else found.solver) == SVD
+        return certify_components(scatter, components, mean, found, is_exact=is_exact)
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        take_over(self, learned)
+
+    # ---- coordinates -----------------------------------------------------------------------------
+
+    def _coordinates(self, X: Any) -> Array:
+        """X times the components, (n, k), in the precision of X."""
+        V = np.ascontiguousarray(self.components_.T)
+        return Design(X).times(V if X.dtype == V.dtype else V.astype(np.float64)).astype(X.dtype)
+
+    def _read_coordinates(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = check_array(X, input_name="X", dtype=[np.float64, np.float32])
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but there are {len(self.components_)} components; "
+                "pass what transform returned."
+            )
+        return X
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._coordinates(read_rows(self, X))
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _certified(self, X, y=None, sample_weight=None):
+        data = self._reread(X, y, sample_weight)
+        scatter = Scatter.of(data.X, data.weights, self._is_centred)
+        return self._certify(scatter, self.components_, None)
+
+    def _fitted(self, data: Training) -> ComponentsFit:
+        mean = self.mean_ if self._is_centred else np.zeros(self.n_features_in_)
+        space = Space(mean.astype(np.float64), self.components_.T.astype(np.float64))
+        count = len(self.components_)
+        return ComponentsFit(data.X, data.weights, count, self._is_centred, space)
+
+    # ---- what it says about itself ---------------------------------------------------------------
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,180 @@
+"""Rows around a point as one operator, S = Σᵢ sᵢ(xᵢ − μ)(xᵢ − μ)ᵀ, and its two Gram matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._ground.design import Design
+from ..._ground.threads import single_blas
+
+Array = np.ndarray
+
+# Rows that show how far the means are from 0.
+SAMPLE = 1000
+# Rows beyond twice the columns, and columns, that are compared first.
+FIRST_ROWS, FIRST_COLUMNS = 100, 8
+# Rows rounded to float32 together, the variances for which its range suffices, and the entries
+# from which it pays.
+PIECE, SMALLEST, WORTH_ROUNDING = 256, 1e-20, 1e6
+# A Gram matrix is centred afterwards, without a copy of X, if no squared mean exceeds the variance
+# of its column this many times: what is lost is a few digits of rounding.
+MODERATE = {np.dtype(np.float32): 8.0, np.dtype(np.float64): 256.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Weighted rows around μ.
+
+    Parameters
+    ----------
+    design : Design
+        The rows that have weight, less μ.
+    weights : ndarray of shape (n,), or None
+        Their weights; None if all are 1.
+    """
+
+    design: Design
+    weights: Array | None
+
+    @classmethod
+    def of(cls, X: Any, weights: Array, is_centred: bool) -> Scatter:
+        """Around the weighted mean, or around 0."""
+        design = Design(X)
+        is_counted = weights > 0
+        if not is_counted.all():
+            kept = np.flatnonzero(is_counted)
+            design, weights = design.rows(kept), weights[kept]
+        plain = None if np.all(weights == 1.0) else weights
+        if is_centred:
+            design = design.shifted(design.transposed_times(weights) / weights.sum())
+        return cls(design, plain)
+
+    @property
+    def mean(self) -> Array:
+        """μ, (d,)."""
+        return np.zeros(self.design.d) if self.design.center is None else self.design.center
+
+    @cached_property
+    def weight(self) -> float:
+        """The sum of the weights."""
+        return float(self.design.n if self.weights is None else self.weights.sum())
+
+    @cached_property
+    def column_sums(self) -> Array:
+        """The diagonal of S."""
+        return self.design.column_square_sums(self.weights)
+
+    @cached_property
+    def total(self) -> float:
+        """The trace of S: what μ alone leaves unexplained."""
+        return float(self.column_sums.sum())
+
+    @cached_property
+    def rank(self) -> int:
+        """The smaller side of the distinct rows; the rank of S is at most this.
+
+        Equal rows count once: a row of weight 2 is the same row twice.
+        """
+        n, d = self.design.n, self.design.d
+        # Most rows differ in their first columns.
+        for rows, columns in ((2 * d + FIRST_ROWS, FIRST_COLUMNS), (n, FIRST_COLUMNS), (n, d)):
+            some = self.design.rows(slice(0, rows)).columns(np.arange(min(columns, d)))
+            distinct = int(some.equal_x.max(initial=-1)) + 1
+            if distinct >= min(n, d):
+                break
+        return min(distinct, d)
+
+    def times(self, V: Array) -> Array:
+        """S·V for V (d, K), in the precision of V."""
+        if not self._is_moderate:
+            return self.design.transposed_times(self.scaled(self.design.times(V)))
+        # Without a copy of the centred rows: their weighted sum is 0, so μ matters only once.
+        plain = Design(self.design.X)
+        Z = plain.times(V)
+        with single_blas():
+            Z -= self.mean.astype(V.dtype) @ V
+        return plain.transposed_times(self.scaled(Z))
+
+    @cached_property
+    def single(self) -> Scatter | None:
+        """The centred rows rounded to float32, for iterations; None if that is not possible."""
+        sums = self.column_sums
+        is_wide = not (SMALLEST < sums.max(initial=0.0) / self.weight < 1 / SMALLEST)
+        is_small = self.design.n * self.design.d < WORTH_ROUNDING
+        if self.design.is_sparse or self.design.dtype == np.float32 or is_wide or is_small:
+            return None
+        X = np.empty(self.design.X.shape, np.float32)
+        for start in range(0, len(X), PIECE):
+            piece = slice(start, start + PIECE)
+            np.subtract(self.design.X[piece], self.mean, out=X[piece], casting="same_kind")
+        return Scatter(Design(X), self.weights)
+
+    def scaled(self, Z: Array) -> Array:
+        """Rows of Z times their weights."""
+        if self.weights is None:
+            return Z
+        return Z * self.weights[:, None].astype(Z.dtype, copy=False)
+
+    @cached_property
+    def roots(self) -> Array | None:
+        """Square roots of the weights."""
+        return None if self.weights is None else np.sqrt(self.weights)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """S itself, (d, d), float64, up to the rounding of `rounding`."""
+        if self.design.center is None or not self._is_moderate:
+            return self.design.gram(self.weights, single=True).astype(np.float64, copy=False)
+        plain = Design(self.design.X)
+        S = plain.gram(self.weights, single=True).astype(np.float64, copy=False)
+        mean = self.mean
+        S -= np.multiply.outer(self.weight * mean, mean)
+        return S
+
+    @cached_property
+    def gram(self) -> Array:
+        """D^½(X − 1μᵀ)(X − 1μᵀ)ᵀD^½ for D = diag(weights): (n, n), with the eigenvalues of S."""
+        is_single = self.design.dtype == np.float32 and not self.design.is_sparse
+        if not is_single or not self._is_moderate:
+            K = self.design.outer_gram()
+        else:
+            K = Design(self.design.X.T).gram(single=True).astype(np.float64)
+            if self.design.center is not None:
+                # Around the weighted mean of the rows: (I − 1pᵀ)K(I − p1ᵀ) for shares p.
+                p = np.full(len(K), 1.0) if self.weights is None else self.weights
+                sums = K @ (p / p.sum())
+                K -= sums[:, None]
+                K -= sums
+                K += (p / p.sum()) @ sums
+        if self.roots is not None:
+            K *= self.roots[:, None]
+            K *= self.roots
+        return K
+
+    @cached_property
+    def _is_moderate(self) -> bool:
+        """Whether the means are not far from 0 beside the spread, as a sample of the rows shows."""
+        if self.design.is_sparse or self.design.center is None:
+            return False
+        some = self.design.rows(slice(0, None, max(1, self.design.n // SAMPLE)))
+        spread = some.column_square_sums() / some.n
+        room = spread + 1e-3 * spread.max(initial=0.0)
+        return bool(np.all(self.mean**2 <= MODERATE[np.dtype(self.design.dtype)] * room))
+
+    @property
+    def rounding(self) -> float:
+        """About the rounding error of sums over S, relative to its trace."""
+        is_single = self.design.dtype == np.float32 and not self.design.is_sparse
+        eps = float(np.finfo(np.float32 if is_single else np.float64).eps)
+        # A random walk of roundings (Higham and Mary 2019), over pieces that are added in order.
+        return eps * (8 + np.sqrt(min(self.design.n, 4096)))
+
+    def products(self, V: Array) -> tuple[Array, Array]:
+        """VᵀSV and S·V for V (d, k), float64."""
+        SV = self.times(np.asarray(V, dtype=np.float64))
+        with single_blas():
+            return V.T @ SV, SV
