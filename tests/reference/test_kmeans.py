@@ -174,3 +174,22 @@ def test_the_number_of_threads_changes_no_bit():
             assert other.inertia_ == found[0].inertia_
             np.testing.assert_array_equal(other.cluster_centers_, found[0].cluster_centers_)
             np.testing.assert_array_equal(other.labels_, found[0].labels_)
+
+
+def test_ctrl_c_just_after_a_step_keeps_labels_and_centres_of_one_step():
+    class Interrupted(ClusterRows):
+        calls = 0
+
+        def step(self, state, is_first):
+            moved = super().step(state, is_first)
+            self.calls += 1
+            if self.calls == 3:
+                raise KeyboardInterrupt
+            return moved
+
+    X = np.random.default_rng(0).uniform(size=(200, 3))
+    run = lloyd(Interrupted(Design(X), np.ones(200)), X[:6], max_iter=50, tol=0.0)
+    assert run.status == "interrupted" and run.steps == 2
+    np.testing.assert_array_equal(run.labels, squares(X, run.centers).argmin(axis=1))
+    own = squares(X, run.centers)[np.arange(200), run.labels]
+    np.testing.assert_allclose(run.inertia, own.sum())

@@ -6,6 +6,7 @@ are the rows as it reads them, the loop around it, and the trace.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,13 +166,21 @@ class ClusterRows:
 
 
 def nearest(
-    design: Design, centers: Array, origin: Array, with_squares: bool = False
+    design: Design,
+    centers: Array,
+    origin: Array,
+    with_squares: bool = False,
+    until: float | None = None,
 ) -> tuple[Array, Array | None]:
-    """The nearest centre of each row, (n,) int32, and the squared distances to them if wanted."""
+    """The nearest centre of each row, (n,) int32, and the squared distances to them if wanted.
+
+    `until` is the time at which it ends unfinished, that of the current limit if None.
+    """
+    until = deadline() if until is None else until
     labels = np.empty(design.n, dtype=np.int32)
     squares = np.empty(design.n) if with_squares else None
     call = core.nearest_centers
-    call(design.rows_view(), centers, origin, labels, squares, thread_count(), deadline())
+    call(design.rows_view(), centers, origin, labels, squares, thread_count(), until)
     return labels, squares
 
 
@@ -438,12 +447,17 @@ def lloyd(
     last = walk.last
     if last is None:
         raise TimeLimit if status == "time_limit" else KeyboardInterrupt
+    labels = state.labels
+    if not np.array_equal(state.sums, last.sums):
+        # Stopped between a step and its record, or in the sums: the labels may be newer. The time
+        # for this is not limited; it is one step.
+        labels, _ = nearest(rows.design, last.centers, rows.origin, until=math.inf)
     return LloydRun(
         last.centers,
-        state.labels,
+        labels,
         last.sums,
         last.totals,
-        rows.sum_of_squares(last.centers, state.labels, last.sums, last.totals),
+        rows.sum_of_squares(last.centers, labels, last.sums, last.totals),
         len(walk.objective),
         status,
         state.solver,
