@@ -41,7 +41,9 @@ HEADER = (
     "seconds",
     "behind",
     "ratio",
+    "note",
 )
+QUICK = "one repeat on a tenth of the rows, beside other work on the machine"
 
 
 def california(rows: int = 16_500) -> tuple:
@@ -194,24 +196,23 @@ def main() -> None:
                 f"{line.name:26} gapless {own:7.3f} s (excess {excess:.0e})   scikit-learn {name} "
                 f"{peer:7.3f} s (excess {behind:.0e})   {ratio:6.1f} x   wanted {line.wanted:g} x"
             )
-            rows.append([line.name, X.shape[0], X.shape[1], own, excess, name, peer, behind, ratio])
-    if not options.quick and not options.only:
-        with RESULTS.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(
-                [
-                    "problem",
-                    "rows",
-                    "columns",
-                    "gapless",
-                    "excess",
-                    "peer",
-                    "seconds",
-                    "behind",
-                    "ratio",
-                ]
-            )
-            writer.writerows(rows)
+            note = QUICK if options.quick else ""
+            rows.append((line.name, *X.shape, own, excess, name, peer, behind, ratio, note))
+    store(rows)
+
+
+def store(rows: list[tuple]) -> None:
+    """Write the results; those of other problems stay."""
+    others = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            others = list(csv.reader(file))[1:]
+    new = {row[0] for row in rows}
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(HEADER)
+        writer.writerows([row for row in others if row[0] not in new])
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":
