@@ -68,19 +68,19 @@ def cell(loss: Loss, penalty: Penalty, repeats: int = REPEATS) -> dict[str, str]
     }
 
 
-def table(repeats: int = REPEATS) -> str:
-    """All combinations in Markdown: a row for each loss, a column for each penalty."""
+def table(repeats: int = REPEATS, only: str | None = None) -> list[str]:
+    """Lines of Markdown: two of the head, a row for each loss, or one, a column per penalty."""
     losses = [name for name, cls in Loss.registry.items() if cls.refusal is None]
     penalties = sorted(
         Penalty.registry, key=lambda name: (not Penalty.registry[name].is_convex, name)
     )
     lines = ["| | " + " | ".join(penalties) + " |", "|---" * (len(penalties) + 1) + "|"]
-    for name in sorted(losses):
+    for name in sorted(losses) if only is None else [only]:
         cells = [cell(Loss.registry[name](), by_name(p), repeats) for p in penalties]
         words = [f"`{c['solver']}`, {c['kind']}, {c['milliseconds']} ms" for c in cells]
         lines.append(f"| {name} | " + " | ".join(words) + " |")
         print(lines[-1], flush=True)
-    return "\n".join(lines)
+    return lines
 
 
 def main() -> None:
@@ -89,13 +89,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--write", action="store_true", help="put it into the page")
+    parser.add_argument("--only", help="one loss; the other rows of the page stay")
     parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
-    made = table(options.repeats)
-    if options.write:
-        text = PAGE.read_text(encoding="utf-8")
-        before, after = text.split(BEGIN)[0], text.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after}", encoding="utf-8")
+    made = table(options.repeats, options.only)
+    if not options.write:
+        return
+    text = PAGE.read_text(encoding="utf-8")
+    before, (old, after) = text.split(BEGIN)[0], text.split(BEGIN)[1].split(END)
+    if options.only is not None:
+        kept = [line for line in old.strip().split("\n")[2:] if line.split()[1] != options.only]
+        made = made[:2] + sorted([*kept, made[2]], key=lambda line: line.split()[1])
+    rows = "\n".join(made)
+    PAGE.write_text(f"{before}{BEGIN}\n{rows}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
