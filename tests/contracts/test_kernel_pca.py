@@ -207,10 +207,12 @@ def test_errors_of_pre_images_say_what_to_do():
         KernelPCA(2, kernel="cosine", pre_image="distances").fit(X).denoise(X)
     with pytest.raises(ValueError, match="needs a learned map"):
         KernelPCA(2, pre_image="ridge").fit(X).denoise(X)
-    model = KernelPCA(2, kernel="rbf").fit(X)
+    with pytest.raises(ValueError, match="or pre_image"):
+        KernelPCA(2, kernel="rbf").fit(X).inverse_transform(X[:, :2])
+    model = KernelPCA(2, kernel="rbf", pre_image="fixed_point").fit(X)
     with pytest.raises(ValueError, match="3 columns, but KernelPCA has 2 components"):
         model.inverse_transform(X)
     with pytest.raises(ValueError, match="does not match these data"):
         gapless.certify(model, X[1:])
     with pytest.raises(ValueError, match="no rows to go back to"):
-        KernelPCA(2, kernel="precomputed").fit(X @ X.T).inverse_transform(np.zeros((1, 2)))
+        KernelPCA(2, kernel="precomputed").fit(X @ X.T).pre_images(np.zeros((1, 2)))

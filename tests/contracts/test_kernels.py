@@ -99,6 +99,16 @@ WITH_GRADIENTS = [
     Constant(3.0) * Matern(0.9, 2.5) + 0.5 * Gaussian(1.0),
     0.3 * (Gaussian(0.2) + Linear()),
 ]
+WITH_SLOPES = [
+    Linear(),
+    Polynomial(degree=3, gamma=0.5, coef0=0.2),
+    Polynomial(degree=0),
+    Quadratic(0.3),
+    Gaussian(0.7),
+    *(Matern(1.3, nu) for nu in (1.5, 1.7, 2.5, math.inf)),
+    Constant(0.7),
+    2 * Gaussian(0.3) + Linear() * Quadratic(),
+]
 EPS = np.finfo(float).eps
 # Bytes, roundings and exponents of the sums over a few columns.
 TOLERANCE = {np.float64: 1e-13, np.float32: 2e-5}
@@ -648,3 +658,37 @@ def test_matrices_up_to_32_megabytes_are_in_memory_that_malloc_uses_again():
     """A fit of few rows would spend as long on new pages of memory as on its kernel values."""
     assert blank((1 << 10, 1 << 10), np.float64).flags.owndata
     assert not blank((1 << 12, 1 << 10), np.float64).flags.owndata
+
+
+@pytest.mark.parametrize("kernel", WITH_SLOPES, ids=repr)
+def test_slopes_are_the_gradient_in_one_row(kernel, rng):
+    X, Z = sample(rng, 5), sample(rng, 6)
+    of_products, of_distances = kernel.slopes()
+    found = np.zeros((5, 6, 4))
+    if of_products is not None:
+        found += of_products.gram(X, Z)[:, :, None] * X[:, None]
+    if of_distances is not None:
+        found += 2 * of_distances.gram(X, Z)[:, :, None] * (X[:, None] - Z)
+    h = 1e-5
+    moved = [(kernel.gram(X, Z + h * e) - kernel.gram(X, Z - h * e)) / (2 * h) for e in np.eye(4)]
+    np.testing.assert_allclose(found, np.stack(moved, axis=-1), atol=1e-6 * np.abs(found).max())
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(), Quadratic(0.3), Polynomial(3, 0.5, 0.2), Gaussian(0.7), 3 * Gaussian(0.2)],
+    ids=repr,
+)
+def test_input_distances_are_those_of_the_rows(kernel, rng):
+    X, Z = sample(rng, 5), sample(rng, 6)
+    own, other = kernel.diagonal(X)[:, None], kernel.diagonal(Z)
+    squares = own + other - 2 * kernel.gram(X, Z)
+    expected = np.sum((X[:, None] - Z) ** 2, axis=-1)
+    np.testing.assert_allclose(kernel.input_distances(squares, own, other), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Laplacian(0.4), Cosine(), Matern(1.3, 0.5), White(0.3)], ids=repr
+)
+def test_kinks_have_no_slopes(kernel):
+    assert kernel.slopes() is None

@@ -38,6 +38,7 @@ MODULES = [
     "sklearn.cluster.tests.test_k_means",
     "sklearn.decomposition.tests.test_pca",
     "sklearn.decomposition.tests.test_truncated_svd",
+    "sklearn.decomposition.tests.test_kernel_pca",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start",

@@ -17,6 +17,7 @@ from .curves import descent, learning, search, validation
 from .decision import decision, planes
 from .dendrogram import dendrogram
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
+from .kernel_components import embedding, image_rows
 from .models import bias_variance, comparison, splits
 from .networks import images, training
 from .perceptron import perceptron
@@ -42,6 +43,8 @@ __all__ = [
     "decision",
     "dendrogram",
     "descent",
+    "embedding",
+    "image_rows",
     "images",
     "importances",
     "inline_svg",

@@ -134,7 +134,8 @@ class KernelPCA(
     pre_image : {"auto", "fixed_point", "distances", "ridge"}, default="auto"
         How `denoise` and `inverse_transform` find rows: "ridge" by the learned map, "fixed_point"
         where the gradient of the distance in feature space vanishes, "distances" from distances to
-        training rows. "auto" is "ridge" with `fit_inverse_transform`, else "fixed_point".
+        training rows. "auto" is "ridge" with `fit_inverse_transform`, else "fixed_point" in
+        `denoise`, while `inverse_transform` raises an error, as in scikit-learn.
     time_limit : float, default=None
         The most seconds to fit; the best vectors so far are kept.
 
@@ -476,6 +477,12 @@ class KernelPCA(
         rows : ndarray of shape (n_samples, n_features)
             Rows x̂ with φ(x̂) near the point of these coordinates, in the precision of X.
         """
+        check_is_fitted(self)
+        if self.pre_image == "auto" and "_inverse_coef" not in vars(self):
+            raise NotFittedError(
+                "inverse_transform needs fit_inverse_transform=True before the fit, as in "
+                'scikit-learn, or pre_image="fixed_point", which needs no map.'
+            )
         return self.pre_images(X).points
 
     @described(ROWS)
