@@ -24,15 +24,18 @@ COUNTS, GAMMAS = (8, 16, 32, 64), (0.01, 0.03)
 
 
 def by_pca(count, learned, noisy):
+    """Rows projected onto the plane of the first components."""
     model = PCA(count, random_state=0).fit(learned)
     return model.inverse_transform(model.transform(noisy))
 
 
 def by_kernel_pca(count, gamma, learned, noisy):
+    """Pre-images of their projections in feature space."""
     return KernelPCA(count, kernel="rbf", gamma=gamma, random_state=0).fit(learned).denoise(noisy)
 
 
 def error(found, clean):
+    """The mean squared error of a pixel."""
     return float(np.mean((found - clean) ** 2))
 
 
@@ -58,6 +61,7 @@ def cleaned(clean, level, split=1400):
 
 
 def main(path="kernel_pca_denoising.png"):
+    """Print the errors, and draw them below some of the digits."""
     clean = load_digits().data / 16
     results = {level: cleaned(clean, level) for level in LEVELS}
     errors = {
@@ -67,13 +71,13 @@ def main(path="kernel_pca_denoising.png"):
     for name, values in errors.items():
         print(f"{name:>10}  " + "  ".join(f"{value:.4f}" for value in values))
 
-    figure = plt.figure(figsize=(8.2, 5.6), layout="constrained")
-    upper, lower = figure.subfigures(2, 1, height_ratios=[4, 5])
+    figure = plt.figure(figsize=(8.2, 6.4))
+    grid = figure.add_gridspec(5, 1, height_ratios=[1, 1, 1, 1, 5], left=0.13, right=0.87, top=0.97)
     shown = {name: rows[:12] for name, rows in results[SHOWN].items()}
     at = LEVELS.index(SHOWN)
     notes = {name: f"error {values[at]:.3f}" for name, values in errors.items()}
-    image_rows(shown, (8, 8), notes=notes, axes=list(upper.subplots(4, 1)))
-    axes = lower.subplots()
+    image_rows(shown, (8, 8), notes=notes, axes=[figure.add_subplot(grid[k]) for k in range(4)])
+    axes = figure.add_subplot(grid[4])
     for (name, values), style in zip(errors.items(), (":", "--", "-"), strict=True):
         axes.plot(LEVELS, values, style, marker="o", markersize=4, label=name, color="#1f5fa8")
     axes.set(xlabel="standard deviation of the noise", ylabel="mean squared error", yscale="log")
