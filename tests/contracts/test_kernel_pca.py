@@ -155,7 +155,7 @@ def test_values_that_do_not_fit_into_memory_are_computed_again(monkeypatch):
     monkeypatch.setattr("gapless._ground.memory.BLOCK", 1 << 14)
     outside = KernelPCA(3, kernel="rbf", gamma=0.3).fit(X)
     assert_same_model(inside, outside)
-    assert outside.certificate_.kind == "bound"
+    assert outside.certificate_.kind in ("bound", "optimal")
 
 
 def test_few_steps_leave_an_honest_gap_and_a_warning():
