@@ -49,6 +49,7 @@ bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.tuning $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.kernels $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.stochastic $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.networks $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.bayes $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.generalized $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.text $(filter --quick,$(ARGS))

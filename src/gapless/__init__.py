@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         scad_path,
     )
     from .models.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-    from .models.networks import MLPClassifier, MLPRegressor
+    from .models.networks import CNNClassifier, MLPClassifier, MLPRegressor
     from .models.risk import RiskClassifier, RiskRegressor
     from .models.stochastic import Perceptron, SGDClassifier, SGDRegressor
     from .models.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM

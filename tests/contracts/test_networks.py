@@ -1,6 +1,7 @@
 """Networks keep their promises: gradients, rows and weights, threads, interrupts, both gaps."""
 
 import pickle
+import sys
 import time
 import warnings
 
@@ -36,8 +37,13 @@ from public_estimators import public_estimators
 
 ESTIMATORS = public_estimators("networks")
 FEW = {"hidden_layer_sizes": 6, "max_iter": 4}
+SMALL = {"layers": [Conv2D(3), ReLU(), MaxPool2D(), Flatten(), Dense(5), Tanh()]}
 # Enough epochs for the accuracies that scikit-learn's checks ask for, and no more.
-CHECKED = {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40}
+CHECKED = {
+    "CNNClassifier": {"layers": [Conv2D(4), ReLU(), Flatten()], "learning_rate_init": 0.02},
+    "MLPClassifier": {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40},
+    "MLPRegressor": {"hidden_layer_sizes": 20, "learning_rate_init": 0.02, "max_iter": 40},
+}
 FORMS = {
     "MLPClassifier": [
         FEW,
@@ -46,6 +52,11 @@ FORMS = {
         {**FEW, "early_stopping": True, "validation_fraction": 0.3, "batch_size": 8},
         {"hidden_layer_sizes": (5, 4), "solver": "lbfgs", "max_iter": 20, "alpha": 1.0},
         {**FEW, "class_weight": "balanced", "activation": "logistic"},
+    ],
+    "CNNClassifier": [
+        {**SMALL, "max_iter": 3},
+        {**SMALL, "solver": "sgd", "early_stopping": True, "validation_fraction": 0.3},
+        {"layers": [Conv2D(2), BatchNorm(), ReLU(), Flatten()], "max_iter": 2, "batch_size": 20},
     ],
     "MLPRegressor": [
         FEW,
@@ -70,8 +81,9 @@ def seed():
 
 def make_data(cls, seed, n=60):
     rng = np.random.default_rng(seed)
-    truth = rng.normal(size=(5, 3))
-    X = rng.normal(size=(n, 5))
+    d = 16 if cls is gapless.CNNClassifier else 5
+    truth = rng.normal(size=(d, 3)) / np.sqrt(d / 5)
+    X = rng.normal(size=(n, d))
     score = X @ truth + 0.5 * rng.normal(size=(n, 3))
     if is_classifier(cls()):
         return X, np.array(["apple", "pear", "quince"])[np.argmax(score, axis=1)]
@@ -86,6 +98,8 @@ def fit(model, X, y, **more):
 
 
 def arrays(model):
+    if isinstance(model, gapless.CNNClassifier):
+        return [model.theta_, *model.running_]
     return [*model.coefs_, *model.intercepts_]
 
 
@@ -102,7 +116,7 @@ def test_every_estimator_has_its_forms():
 def test_check_estimator_passes_with_no_expected_failures(cls):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(cls(**CHECKED), on_skip=None, on_fail=None)
+        results = check_estimator(cls(**CHECKED[cls.__name__]), on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     passed = [r for r in results if r["status"] == "passed"]
     assert failed == {}
@@ -317,7 +331,8 @@ def test_row_order_does_not_matter(cls, form, seed):
 @every_form
 def test_same_seed_same_bits_for_any_number_of_threads(cls, form, seed):
     X, y = make_data(cls, seed, n=2000)
-    form = {**form, "hidden_layer_sizes": (300,), "batch_size": 500, "max_iter": 2}
+    wide = {"hidden_layer_sizes": (300,)} if "hidden_layer_sizes" in form else {}
+    form = {**form, **wide, "batch_size": 500, "max_iter": 2}
     models = []
     for count in (1, 3):
         with threads(count):
@@ -328,6 +343,8 @@ def test_same_seed_same_bits_for_any_number_of_threads(cls, form, seed):
 
 @every_form
 def test_sparse_is_dense(cls, form, seed):
+    if not cls().__sklearn_tags__().input_tags.sparse:
+        pytest.skip("images are dense")
     X, y = make_data(cls, seed)
     X[np.abs(X) < 0.5] = 0
     dense = fit(cls(**form), X, y)
@@ -342,7 +359,7 @@ def test_sparse_is_dense(cls, form, seed):
 @every_class
 def test_float32_is_kept(cls, seed):
     X, y = make_data(cls, seed)
-    model = fit(cls(**FEW), X.astype(np.float32), y)
+    model = fit(cls(**FORMS[cls.__name__][0]), X.astype(np.float32), y)
     assert {array.dtype for array in arrays(model)} == {np.dtype(np.float32)}
     assert model._scores(X.astype(np.float32)).dtype == np.float32
 
@@ -366,7 +383,8 @@ def test_early_stopping_keeps_the_best_weights(seed):
 def test_a_copy_continues_where_the_model_has_ended(cls, seed, tmp_path):
     X, y = make_data(cls, seed)
     more = {"classes": np.unique(y)} if is_classifier(cls()) else {}
-    model = cls(hidden_layer_sizes=4, random_state=0).partial_fit(X, y, **more)
+    form = {k: v for k, v in FORMS[cls.__name__][0].items() if k != "max_iter"}
+    model = cls(**form, random_state=0).partial_fit(X, y, **more)
     gapless.save(model, tmp_path / "model.gapless")
     copies = [pickle.loads(pickle.dumps(model)), gapless.load(tmp_path / "model.gapless")]
     model.partial_fit(X, y)
@@ -474,7 +492,8 @@ def test_a_settled_fit_is_stationary(seed):
 @every_class
 def test_unseen_rows_are_predicted_by_networks_that_have_not_seen_them(cls, seed):
     X, y = make_data(cls, seed, n=400)
-    model = fit(cls(hidden_layer_sizes=6, solver="lbfgs", max_iter=30, alpha=1.0), X, y)
+    layers = SMALL if cls is gapless.CNNClassifier else {"hidden_layer_sizes": 6}
+    model = fit(cls(**layers, solver="lbfgs", max_iter=30, alpha=1.0), X, y)
     result = model.generalization_
     assert "hold-out of 80 rows" in result.method
     assert 0 < result.standard_error < 0.1
@@ -489,3 +508,119 @@ def test_unseen_rows_are_predicted_by_networks_that_have_not_seen_them(cls, seed
 def test_a_network_is_cloned_with_its_rules():
     model = gapless.MLPClassifier(solver=Adam(decay=0.1), learning_rate=Cosine(0.1, 5))
     assert clone(model).get_params() == model.get_params()
+
+
+# ---- images --------------------------------------------------------------------------------------
+
+
+def test_images_and_flat_rows_are_the_same():
+    digits = load_digits()
+    images, y = digits.images[:100] / 16, digits.target[:100]
+    forms = {
+        "images": (images, None),
+        "with a channel": (images[..., None], None),
+        "flat": (images.reshape(100, -1), (8, 8)),
+        "a square": (images.reshape(100, -1), None),
+    }
+    models = [
+        fit(gapless.CNNClassifier(**SMALL, image_shape=shape, max_iter=1), X, y)
+        for X, shape in forms.values()
+    ]
+    for model, (X, _) in zip(models, forms.values()):
+        np.testing.assert_array_equal(model.theta_, models[0].theta_)
+        np.testing.assert_array_equal(model.predict(X), models[0].predict(images))
+        assert model.image_shape_.tolist() == [8, 8, 1]
+    with pytest.raises(ValueError, match="was fitted to images of"):
+        models[0].predict(images[:, :4, :])
+    with pytest.raises(ValueError, match="has 60 numbers"):
+        gapless.CNNClassifier(image_shape=(6, 10)).fit(images.reshape(100, -1), y)
+    with pytest.raises(ValueError, match="leave it out"):
+        gapless.CNNClassifier(image_shape=(4, 16)).fit(images, y)
+
+
+def test_a_small_convolutional_network_learns_digits():
+    digits = load_digits()
+    X, y = digits.images / 16, digits.target
+    model = gapless.CNNClassifier(batch_size=32, learning_rate_init=0.003, max_iter=5)
+    fit(model, X[:900], y[:900])
+    assert model.score(X[900:], y[900:]) > 0.88
+    maps = model.feature_maps(X[:2])
+    assert maps[0].shape == (2, 8, 8, 16)
+    np.testing.assert_allclose(maps[-1], model._scores(X[:2]), rtol=1e-5)
+    assert len(model.plot_filters().axes) == 16
+    assert len(model.plot_feature_maps(X[:1], layer=3).axes) == 32
+    with pytest.raises(ValueError, match="has no images"):
+        model.plot_feature_maps(X[:1], layer=8)
+
+
+def test_augmentation_shifts_and_turns():
+    x = np.zeros((50, 9, 9, 1))
+    x[:, 4, 4] = 1.0
+    moved = networks.Augmentation(shift=2, rotation=0.0)(x, np.random.default_rng(0))
+    places = {tuple(place[1:3]) for place in np.argwhere(moved == 1)}
+    assert len(places) > 15
+    assert all(2 <= i <= 6 and 2 <= j <= 6 for i, j in places)
+    x = np.zeros((1, 9, 9, 1))
+    x[0, 4, :] = 1.0
+    # A quarter of a turn makes a column of a line; the seed decides the angle.
+    turned = networks.Augmentation(shift=0, rotation=90.0)
+    angles = [turned(x, np.random.default_rng(k))[0, :, :, 0] for k in range(40)]
+    assert max(image[:, 4].sum() for image in angles) > 6
+    still = networks.Augmentation(0, 0.0)(x, np.random.default_rng(0))
+    np.testing.assert_array_equal(still, x)
+    with pytest.raises(ValueError, match="whole number"):
+        networks.Augmentation(shift=-1)
+
+
+def test_history_is_drawn():
+    X, y = make_data(gapless.MLPClassifier, 0)
+    model = fit(gapless.MLPClassifier(**FEW, early_stopping=True), X, y)
+    axes = model.history_.plot(against="epochs")
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), model.loss_curve_)
+    assert [line.get_label() for line in axes.figure.axes[1].lines] == ["training", "kept aside"]
+
+
+# ---- PyTorch -------------------------------------------------------------------------------------
+
+WITH_TORCH = [
+    [Dense(6), Tanh(), Dense(3)],
+    [Dense(6), Sigmoid(), Dropout(0.4), Dense(3)],
+    [Conv2D(4), ReLU(), MaxPool2D(), Flatten(), Dense(3)],
+    [Conv2D(4, 2, 2, "valid"), BatchNorm(), Identity(), AveragePool2D(2, 1), Flatten(), Dense(3)],
+]
+
+
+@pytest.mark.parametrize("layers", WITH_TORCH, ids=lambda layers: type(layers[0]).__name__)
+def test_pytorch_agrees_and_weights_move_both_ways(layers, seed):
+    pytest.importorskip("torch", reason="PyTorch is an optional engine")
+    rng = np.random.default_rng(seed)
+    shape = (7, 6, 2) if isinstance(layers[0], Conv2D) else (5,)
+    X, y = rng.normal(size=(20, *shape)).astype(np.float32), np.arange(20) % 3
+    ours = networks.Network(layers).build(shape, 0, np.float32)
+    theirs = networks.Network(layers, engine="torch").build(shape, 1, np.float32)
+    theirs.weights.theta[:] = ours.weights.theta
+    np.testing.assert_allclose(theirs.predict(X), ours.predict(X), rtol=1e-4, atol=1e-5)
+    for one, other in zip(ours.objective(X, y)[1], theirs.objective(X, y)[1]):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-4)
+    plan = {"epochs": 2, "batch_size": 8, "step": 0.05, "rule": Momentum(0.5), "random_state": 0}
+    ours.fit(X, y, **plan)
+    theirs.fit(X, y, **plan)
+    np.testing.assert_allclose(theirs.weights.theta, ours.weights.theta, rtol=1e-3, atol=1e-4)
+    for one, other in zip(ours.weights.running, theirs.weights.running):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-5)
+
+
+def test_estimators_train_on_pytorch_and_predict_on_either():
+    pytest.importorskip("torch", reason="PyTorch is an optional engine")
+    X, y = make_data(gapless.MLPClassifier, 0)
+    ours, theirs = (fit(gapless.MLPClassifier(**FEW, engine=e), X, y) for e in ("numpy", "torch"))
+    assert_same(ours, theirs, rtol=1e-3)
+    before = theirs.predict_proba(X)
+    theirs.engine = "numpy"
+    np.testing.assert_allclose(theirs.predict_proba(X), before, rtol=1e-5)
+
+
+def test_without_pytorch_the_error_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"pip install 'gapless\[torch\]'"):
+        gapless.MLPClassifier(engine="torch").fit([[0.0], [1.0]], [0, 1])

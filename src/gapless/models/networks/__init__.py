@@ -12,6 +12,8 @@ from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from . import layers
+    from .augmentation import Augmentation
+    from .cnn import CNNClassifier
     from .history import History
     from .mlp import MLPClassifier, MLPRegressor
     from .network import Network

@@ -61,6 +61,8 @@ from .training import NOT_FINITE, Descent, Pace, Plan, Progress, minimise, outpu
 Array = np.ndarray
 
 LBFGS = "lbfgs"
+# The most evaluations of L-BFGS, where it is no parameter.
+MOST_EVALUATIONS = 15_000
 # Rows per step with batch_size="auto".
 USUAL_BATCH = 200
 # Numbers up to this size lose nothing that matters in float32.
@@ -197,8 +199,8 @@ class Trained:
 class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
     """Base class of estimators that train a network.
 
-    A subclass has `_read` (the data), `_task` (loss and targets), `_hidden` (the layers before the
-    last) and `_shown` (the weights as its attributes) with its reverse `_kept_weights`.
+    A subclass has `_read` (the data), `_task` (loss and targets), `_layers_for` (the layers) and
+    `_shown` (the weights as its attributes) with its reverse `_kept_weights`.
     """
 
     _guide = "networks"
@@ -242,7 +244,6 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             Interval(Integral, 1, None, closed="left"),
             Options(Real, {np.inf}),
         ],
-        "max_fun": [Interval(Integral, 1, None, closed="left")],
         "clip": [Interval(Real, 0, None, closed="neither"), None],
         "engine": [StrOptions({"numpy", "torch"})],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
@@ -256,17 +257,9 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         """What to train for."""
         raise NotImplementedError
 
-    def _hidden(self) -> tuple[Layer, ...]:
-        """The layers before those that the number of outputs decides."""
+    def _layers_for(self, shape: tuple[int, ...], outputs: int) -> tuple[Layer, ...]:
+        """All layers, for rows of a shape and so many outputs."""
         raise NotImplementedError
-
-    def _layers(self, outputs: int) -> tuple[Layer, ...]:
-        """All layers."""
-        raise NotImplementedError
-
-    def _shape_of_rows(self, data_X: Any) -> tuple[int, ...]:
-        """The shape in which the network takes a row."""
-        return (data_X.shape[1],)
 
     def _shown(self, composition: Composition, weights: Weights) -> dict[str, Any]:
         """The weights as attributes."""
@@ -318,7 +311,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         self, data: Training, random: Any, callback: Any, *, is_warm: bool = False
     ) -> Trained:
         task = self._task(data)
-        composition = Composition(self._layers(task.outputs), task.rows.shape)
+        shape = task.rows.shape
+        composition = Composition(self._layers_for(shape, task.outputs), shape)
         engine = self._engine(composition)
         dtype = self._precision(data)
         start = composition.begin(random, dtype)
@@ -334,7 +328,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 float(self.alpha),
                 tol=self.tol,
                 max_iter=self.max_iter,
-                max_fun=self.max_fun,
+                max_fun=getattr(self, "max_fun", MOST_EVALUATIONS),
                 callback=self._told(callback),
                 history=history,
             )
@@ -508,7 +502,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 "partial_fit does not support early_stopping=True; the caller decides when to stop."
             )
         task = self._task(data)
-        composition = Composition(self._layers(task.outputs), task.rows.shape)
+        shape = task.rows.shape
+        composition = Composition(self._layers_for(shape, task.outputs), shape)
         random = check_random_state(self.random_state)
         rows = self._merged(task, data, is_relative=False)
         with warnings.catch_warnings():
@@ -563,10 +558,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _composition(self) -> Composition:
         """The network of the fit."""
-        return Composition(self._layers(self.n_outputs_), self._fitted_shape())
-
-    def _fitted_shape(self) -> tuple[int, ...]:
-        return (self.n_features_in_,)
+        raise NotImplementedError
 
     def _outputs(self, X: Any) -> Array:
         """The outputs of the network for rows that were read, (n, outputs)."""

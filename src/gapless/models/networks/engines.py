@@ -23,7 +23,7 @@ from .layers import Mode
 Array = np.ndarray
 
 # A piece of a batch has at least this many rows and takes this many multiplications.
-LEAST_ROWS, LEAST_WORK, MOST_PIECES = 16, 1 << 21, 8
+LEAST_ROWS, LEAST_WORK, MOST_PIECES = 16, 1 << 23, 8
 # Rows that are predicted at once.
 AT_ONCE = 2000
 

@@ -75,6 +75,7 @@ class MultilayerPerceptron(NetworkModel):
         **NetworkModel._parameter_constraints,
         "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
         "activation": [StrOptions(set(ACTIVATIONS))],
+        "max_fun": [Interval(Integral, 1, None, closed="left")],
     }
 
     def _sizes(self) -> list[int]:
@@ -91,7 +92,7 @@ class MultilayerPerceptron(NetworkModel):
         super()._check_parameters()
         self._sizes()
 
-    def _layers(self, outputs):
+    def _layers_for(self, shape, outputs):
         return _dense_layers(self._sizes(), self.activation, outputs)
 
     def _composition(self):
