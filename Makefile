@@ -60,6 +60,8 @@ bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.kmeans $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.kmeans --sweep --one-thread $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.kernel_pca $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.pca $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.pca --sweep --one-thread $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.tables $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.sweep $(filter --quick,$(ARGS))
 

@@ -71,6 +71,8 @@ class Scatter:
     @cached_property
     def total(self) -> float:
         """The trace of S: what μ alone leaves unexplained."""
+        if "covariance" in vars(self):  # it is there, without another pass over the rows
+            return float(np.trace(self.covariance))
         return float(self.column_sums.sum())
 
     @cached_property
