@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .certificates import Certificate
     from .certificates import certify_model as certify
     from .choosing import choose
+    from .choosing.exploring import explore
     from .evaluation import (
         bias_variance,
         compare,

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from . import report
+    from . import exploring, report
     from .baselines import MajorityClassifier, MeanRegressor
     from .choice import Answers, Candidate, Choice, Progress
+    from .code import reading_code
     from .families import FAMILIES, Family, families_for
     from .family import Facts, facts_of
     from .fitted_models import (

@@ -52,7 +52,7 @@ def code_of(
         "gapless.choosing": {"TableModel", "set_aside"},
         "gapless.data": {"describe_columns", "prepare", "read_target"},
     }
-    reading = _reading(table, names)
+    reading = reading_code(table, names)
     built = _expression(model.pipeline[-1], names)
     target = model.target
     costs = "" if model.costs is None else f", costs={_expression(model.costs, names)}"
@@ -84,7 +84,8 @@ def code_of(
     return "\n".join(lines)
 
 
-def _reading(table: Table, names: dict[str, set[str]]) -> str:
+def reading_code(table: Table, names: dict[str, set[str]]) -> str:
+    """The line that reads a table; what it needs of gapless.data is added to the names."""
     if table.format == "frame":
         names["gapless.data"].add("table_of")
         return "table = table_of(frame)  # your data frame"

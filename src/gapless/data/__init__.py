@@ -3,7 +3,7 @@
 Bytes become a Table: sources (open, unpack) → encodings → delimited, formats, excel (columns of
 texts or values) → forms, numbers, dates (texts to values) → tables; reading is the entry point.
 headers finds names, titles and totals. columns gives each column a role, target and leakage,
-quality report what may be wrong, preparation makes features; profile summarises the training rows,
+quality report what may be wrong, preparation makes features, factors those of one space; profile summarises the training rows,
 and drift reports how a later table differs. Called by choosing and cli; may import the estimators'
 layers above, and polars.
 """
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         unreadable_texts,
         unreadable_values,
     )
+    from .factors import OTHERS, BoundedNumbers, LevelContrasts, level_shares
     from .findings import CODES, Finding, TableError, counted, found, listed
     from .fingerprints import TrainingRowSearch, row_hashes
     from .forms import Form
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
         WordWeights,
         prepare,
     )
-    from .profile import ColumnProfile, TableProfile, plain_frame, profile_table
-    from .quality import similar_spellings, spelling_findings
+    from .profile import ColumnProfile, TableProfile, plain_frame, profile_table, read_as
+    from .quality import find_flaws, similar_spellings, spelling_findings
     from .reading import batches_like, joined_batches, read_batches, read_table
     from .sources import AS_FOUND, ReadingOptions
     from .tables import Table, frame_of, table_of

@@ -26,6 +26,7 @@ CODES = {
     "D207": "a class has very few rows",
     "D208": "categories look like spellings of one",
     "D209": "a row contains totals",
+    "D210": "a column is not on the map",
     "S301": "a column is absent",
     "S302": "a column is new",
     "S303": "values are distributed differently",

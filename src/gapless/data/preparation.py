@@ -21,10 +21,11 @@ from .._ground.word_counts import count_words, in_columns
 from ..models.text import BagOfWords, WordRules
 from .columns import MOST_LEVELS, Column, as_role, finite_numbers
 from .dates import MICROSECONDS_PER_DAY
+from .factors import BoundedNumbers, LevelContrasts
 from .findings import TableError, listed
 from .tables import Table, frame_of, usual_types
 
-Kind = Literal["numbers", "table"]
+Kind = Literal["numbers", "table", "factors"]
 # A name, a transformer, and the positions of its columns, or the name of its only one.
 Part = tuple[str, Any, list[int] | str]
 
@@ -40,13 +41,15 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
     ----------
     columns : sequence of Column
         Columns with their roles, from `describe_columns`.
-    kind : {"numbers", "table"}, default="numbers"
+    kind : {"numbers", "table", "factors"}, default="numbers"
         The input of the model. "numbers", for linear models, kernels and neighbours: missing
         numbers are filled with the median and marked, all are scaled; categories become one column
         per level, rare and new levels sharing one; dates become their parts, waves for the season
         and one column per day of the week; texts become tf-idf weights of words, and the result is
         then sparse. "table", for trees and boosting: numbers and categories unchanged, missing ones
         too, as a polars frame; dates become their parts; texts become counts of frequent words.
+        "factors", for components and clusters: numbers, dates and categories weigh the same in
+        every direction, as in factor analysis of mixed data; texts are left out.
     model : estimator or None, default=None
         The model at the end.
 
@@ -73,8 +76,14 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
         ]
     elif kind == "table":
         steps = [("columns", TableFeatures(features)), ("features", _as_table(features))]
+    elif kind == "factors":
+        plain = tuple(column for column in features if column.role != "text")
+        steps = [
+            ("columns", TableFeatures(plain, missing_level=MISSING)),
+            ("features", _as_factors(plain)),
+        ]
     else:
-        raise ValueError(f'kind must be "numbers" or "table", got {kind!r}.')
+        raise ValueError(f'kind must be "numbers", "table" or "factors", got {kind!r}.')
     return Pipeline([*steps, ("model", model)] if model is not None else steps)
 
 
@@ -132,6 +141,16 @@ def _as_table(columns: Sequence[Column]) -> ColumnTransformer:
         [part for part in parts if part[2]], verbose_feature_names_out=False
     )
     return transformer.set_output(transform="polars")
+
+
+def _as_factors(columns: Sequence[Column]) -> ColumnTransformer:
+    parts: list[Part] = [
+        ("number", BoundedNumbers(), _places(columns, "number") + _places(columns, "date")),
+        ("category", LevelContrasts(), _places(columns, "category")),
+    ]
+    return ColumnTransformer(
+        [part for part in parts if part[2]], sparse_threshold=0.0, verbose_feature_names_out=False
+    )
 
 
 # ---- the steps of a pipeline that know tables ----------------------------------------------------

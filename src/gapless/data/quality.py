@@ -23,11 +23,14 @@ FEW_OF_A_CLASS = 10
 MOSTLY_MISSING = 0.95
 
 
-def find_flaws(table: Table, columns: Sequence[Column], target: Target) -> Iterator[Finding]:
-    """What is unusual about the rows, the target and the columns of a table."""
+def find_flaws(
+    table: Table, columns: Sequence[Column], target: Target | None = None
+) -> Iterator[Finding]:
+    """What is unusual about the rows, the target, if there is one, and the columns of a table."""
     yield from _names_of_rows(columns)
     yield from _repeated(table, columns, target)
-    yield from _about_target(table, target)
+    if target is not None:
+        yield from _about_target(table, target)
     yield from _about_columns(columns)
     yield from _of_totals(table)
     yield from _of_spellings(table, columns)
@@ -44,13 +47,16 @@ def _names_of_rows(columns: Sequence[Column]) -> Iterator[Finding]:
             )
 
 
-def _repeated(table: Table, columns: Sequence[Column], target: Target) -> Iterator[Finding]:
+def _repeated(
+    table: Table, columns: Sequence[Column], target: Target | None
+) -> Iterator[Finding]:
     """Rows that are equal in all features, by their hashes."""
     names = [column.name for column in columns if column.is_feature]
     if not names:
         return
     features = table.frame.select(names).hash_rows(seed=0)
-    whole = table.frame.select([*names, target.name]).hash_rows(seed=0)
+    of_target = [] if target is None else [target.name]
+    whole = table.frame.select([*names, *of_target]).hash_rows(seed=0)
     again = np.flatnonzero((~whole.is_first_distinct()).to_numpy())
     if len(again):
         yield found(
@@ -61,7 +67,8 @@ def _repeated(table: Table, columns: Sequence[Column], target: Target) -> Iterat
             (),
             again,
         )
-    yield from _contradicting(features, whole, target)
+    if target is not None:
+        yield from _contradicting(features, whole, target)
 
 
 def _contradicting(features: pl.Series, whole: pl.Series, target: Target) -> Iterator[Finding]:

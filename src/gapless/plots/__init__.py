@@ -2,8 +2,8 @@
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
 fit proceeds, and perceptron and networks how those do; clusters: k-means and silhouettes;
-components: the principal ones; columns: their importance; decision, tree, dendrogram: what a model
-looks like. style is their common look, and svg makes them parts of a page.
+components: the principal ones; columns: their importance; groups: rows on a plane; decision, tree,
+dendrogram: what a model looks like. style is their common look, and svg makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -17,6 +17,7 @@ from .curves import descent, learning, search, validation
 from .decision import decision, planes
 from .dendrogram import dendrogram
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
+from .groups import grouped_rows
 from .kernel_components import embedding, image_rows
 from .models import bias_variance, comparison, splits
 from .networks import images, training
@@ -44,6 +45,7 @@ __all__ = [
     "dendrogram",
     "descent",
     "embedding",
+    "grouped_rows",
     "image_rows",
     "images",
     "importances",

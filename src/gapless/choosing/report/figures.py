@@ -37,7 +37,7 @@ MOST_BARS = 15
 LARGEST, SMALLEST = 1e300, 1e-300
 
 
-def _picture(
+def draw_picture(
     draw: Callable[..., Any],
     *numbers: Any,
     title: str,
@@ -55,7 +55,7 @@ def _picture(
     return Markup(pictures().inline_svg(on, title=title, rows=rows, full_names=full_names))
 
 
-def _floats(values: Sequence[Value]) -> np.ndarray:
+def floats(values: Sequence[Value]) -> np.ndarray:
     """Numbers that can be drawn, nan for unknown ones."""
     known = np.clip(np.array(values, dtype=float), -LARGEST, LARGEST)
     return np.where(np.abs(known) < SMALLEST, 0.0, known)
@@ -65,12 +65,12 @@ def comparison(models: Sequence[Model], metric: str, higher_is_better: bool = Tr
     """The unseen score of each model with its standard error, and its training score."""
     judged = [one for one in models if one.unseen is not None and one is not far_behind(models)]
     names = _names([one.family for one in judged])
-    return _picture(
+    return draw_picture(
         pictures().comparison,
         names,
-        _floats([one.train for one in judged]),
-        _floats([one.unseen for one in judged]),
-        _floats([one.standard_error for one in judged]),
+        floats([one.train for one in judged]),
+        floats([one.unseen for one in judged]),
+        floats([one.standard_error for one in judged]),
         chosen=next((name for name, one in zip(names, judged) if one.is_chosen), None),
         metric=metric,
         higher_is_better=higher_is_better,
@@ -97,10 +97,10 @@ def importances(found: Sequence[Importance], metric: str) -> Markup:
     """A bar for each column, with two standard errors to either side."""
     shown = found[:MOST_BARS]
     names = _names([one.name for one in shown])
-    return _picture(
+    return draw_picture(
         pictures().importances,
         names,
-        _floats([one.value for one in shown]),
+        floats([one.value for one in shown]),
         [2 * (one.standard_error or 0.0) for one in shown],
         label=f"loss of {metric}",
         title=f"how much {metric} worsens when a column is shuffled",
@@ -111,28 +111,34 @@ def importances(found: Sequence[Importance], metric: str) -> Markup:
 
 def coefficients(found: Sequence[Coefficient]) -> Markup:
     """A bar to the left or right for each coefficient."""
-    shown = found[:MOST_BARS]
     # If all point to one class, the page says so once.
-    speak = {one.of for one in shown}
-    full = [f"{one.of}: {one.name}" if len(speak) > 1 else one.name for one in shown]
-    names = _names(full)
-    return _picture(
+    speak = {one.of for one in found[:MOST_BARS]}
+    names = [f"{one.of}: {one.name}" if len(speak) > 1 else one.name for one in found]
+    values = [one.value for one in found]
+    return bars(names, values, "coefficient (of scaled columns)", "coefficients")
+
+
+def bars(names: Sequence[str], values: Sequence[float], label: str, title: str) -> Markup:
+    """A bar to the left or right for each of the first names."""
+    full = list(names[:MOST_BARS])
+    short = _names(full)
+    return draw_picture(
         pictures().coefficients,
-        names,
-        _floats([one.value for one in shown]),
-        label="coefficient (of scaled columns)",
-        title="coefficients",
-        rows=len(shown),
-        full_names=dict(zip(names, full)),
+        short,
+        floats(values[:MOST_BARS]),
+        label=label,
+        title=title,
+        rows=len(short),
+        full_names=dict(zip(short, full)),
     )
 
 
 def learning(curve: Learning) -> Markup:
     """Training and unseen scores by the number of rows, and the expected gain of more."""
-    return _picture(
+    return draw_picture(
         pictures().learning,
-        *map(_floats, (curve.sizes, curve.train, curve.unseen, curve.standard_errors)),
-        beyond=tuple(map(_floats, (curve.more_sizes, curve.more_unseen, curve.more_errors))),
+        *map(floats, (curve.sizes, curve.train, curve.unseen, curve.standard_errors)),
+        beyond=tuple(map(floats, (curve.more_sizes, curve.more_unseen, curve.more_errors))),
         metric=curve.metric,
         title=f"{curve.metric} by the number of rows to learn from",
     )
@@ -141,10 +147,10 @@ def learning(curve: Learning) -> Markup:
 def validation(curve: Validation) -> Markup:
     """Both scores by the value of a parameter, the best and the chosen one."""
     values, full_names = _along(curve.values)
-    return _picture(
+    return draw_picture(
         pictures().validation,
         values,
-        *map(_floats, (curve.train, curve.unseen, curve.standard_errors)),
+        *map(floats, (curve.train, curve.unseen, curve.standard_errors)),
         best=curve.best,
         chosen=curve.chosen,
         parameter=curve.parameter,
@@ -159,7 +165,7 @@ def validation(curve: Validation) -> Markup:
 def _along(values: Sequence[Value]) -> tuple[Sequence[Value], dict[str, str]]:
     """Numbers unchanged; other values as names that fit next to each other, and in full."""
     if _are_numbers(values):
-        return _floats(values).tolist(), {}
+        return floats(values).tolist(), {}
     full = [str(value) for value in values]
     names = distinguishable(full, max(LEVELS // max(len(full), 1), 2))
     return names, dict(zip(names, full))
@@ -191,16 +197,16 @@ def _of_classes(
 
     def all_of_them(**on: Any) -> None:
         for style, curve in enumerate(curves):
-            x, y, low, high = map(_floats, (curve.x, curve.y, curve.low, curve.high))
+            x, y, low, high = map(floats, (curve.x, curve.y, curve.low, curve.high))
             band = (low, high) if is_one else None
             draw(x, y, band=band, of=of, style=style, **named, **on)
 
-    return _picture(all_of_them, title=title)
+    return draw_picture(all_of_them, title=title)
 
 
 def calibration(curve: Calibration) -> Markup:
     """Observed shares against probabilities, with intervals; dots are as large as their bins."""
-    return _picture(
+    return draw_picture(
         pictures().reliability,
         *(curve.said, curve.happened),
         low=curve.low,
@@ -213,11 +219,11 @@ def calibration(curve: Calibration) -> Markup:
 
 def predicted(rows: Residuals, target: str) -> Markup:
     """True against predicted numbers, each with its prediction interval."""
-    return _picture(
+    return draw_picture(
         pictures().predicted,
-        *map(_floats, (rows.predicted, rows.true)),
-        lower=_floats(rows.lower),
-        upper=_floats(rows.upper),
+        *map(floats, (rows.predicted, rows.true)),
+        lower=floats(rows.lower),
+        upper=floats(rows.upper),
         target=target,
         title=f"true against predicted {target}",
     )
@@ -225,9 +231,9 @@ def predicted(rows: Residuals, target: str) -> Markup:
 
 def residuals(rows: Residuals, target: str) -> Markup:
     """Residuals by the predicted value."""
-    return _picture(
+    return draw_picture(
         pictures().residuals,
-        *map(_floats, (rows.predicted, rows.true)),
+        *map(floats, (rows.predicted, rows.true)),
         target=target,
         title=f"residuals by predicted {target}",
     )
@@ -236,8 +242,8 @@ def residuals(rows: Residuals, target: str) -> Markup:
 def dependence(found: Dependence) -> Markup:
     """Mean predictions by the value of one column; a line for each class."""
     values, full_names = _along(found.values)
-    means = np.array([_floats(line.values) for line in found.lines]).T
-    return _picture(
+    means = np.array([floats(line.values) for line in found.lines]).T
+    return draw_picture(
         *(pictures().partial_dependence, values, means),
         column=found.column,
         answer=found.answer,

@@ -102,7 +102,7 @@ def summarize(
             choice, learning, validation, parts["calibration"], ceiling_of(choice, table)
         ),
         code=choice.code,
-        versions=_versions(),
+        versions=versions(),
         left_out=left_out,
     )
 
@@ -111,7 +111,8 @@ def _part(share: float, seconds: float | None) -> float | None:
     return None if seconds is None else share * seconds
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that compute."""
     found = {"Python": platform.python_version()}
     return found | {name: importlib.metadata.version(name) for name in PACKAGES}
 

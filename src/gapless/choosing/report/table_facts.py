@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ...data import Column, Table
+from ...data import Column, Finding, Table
 from .. import Choice
 from .phrases import shortened
 from .sections import ColumnFacts, Data, Distribution, Found
@@ -28,22 +28,33 @@ NOTHING = Distribution("", (), ())
 
 def data_of(choice: Choice, table: Table, leading: Sequence[str]) -> Data:
     """The table of a choice; `leading` are the most important columns, shown before others."""
-    named = {column.name: column for column in choice.columns}
     first = [choice.target, *leading]
+    return columns_and_findings(table, choice.columns, choice.findings, choice.notes, first)
+
+
+def columns_and_findings(
+    table: Table,
+    columns: Sequence[Column],
+    findings: Sequence[Finding],
+    more_notes: Sequence[str],
+    first: Sequence[str],
+) -> Data:
+    """A table as plain data; the columns named `first` are shown before others."""
+    named = {column.name: column for column in columns}
     order = dict.fromkeys([*(name for name in first if name in named), *named])
     shown = [named[name] for name in list(order)[:MOST_COLUMNS]]
     step = max(1, len(table) // MOST_ROWS)
-    notes = list(dict.fromkeys([*table.notes, *choice.notes]))
+    notes = list(dict.fromkeys([*table.notes, *more_notes]))
     return Data(
         rows=len(table),
-        column_count=len(choice.columns),
+        column_count=len(columns),
         columns=tuple(_facts(column, table.frame[column.name], step) for column in shown),
-        roles=dict(Counter(column.role for column in choice.columns).most_common()),
+        roles=dict(Counter(column.role for column in columns).most_common()),
         findings=tuple(
             Found(one.code, one.severity, one.title, shortened(one.detail, LETTERS))
-            for one in choice.findings[:MOST_SAID]
+            for one in findings[:MOST_SAID]
         ),
-        finding_count=len(choice.findings),
+        finding_count=len(findings),
         notes=tuple(shortened(note, LETTERS) for note in notes[:MOST_SAID]),
         note_count=len(notes),
     )

@@ -39,19 +39,27 @@ def to_html(report: Report) -> str:
 def page() -> jinja2.Template:
     """The template, compiled at the first call; with a time limit, call it beforehand."""
     pictures()
-    return _environment().get_template("template.html")
+    return environment().get_template("template.html")
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("gapless.choosing.report", "."),
+def environment(*packages: str) -> jinja2.Environment:
+    """What pages are made with: templates of this package and of others, and the same filters.
+
+    Parameters
+    ----------
+    *packages : str
+        Other packages with templates.
+    """
+    homes = ("gapless.choosing.report", *packages)
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(home, ".") for home in homes]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["draw"] = figures
-    environment.filters |= {
+    made.globals["draw"] = figures
+    made.filters |= {
         "baseline": _baseline,
         "amount": lambda value: "–" if value is None else amount(value),
         "full": lambda text: text[:FULL],
@@ -68,7 +76,7 @@ def _environment() -> jinja2.Environment:
         "tied": lambda text: text.replace(" %", "\u00a0%"),
         "verdict": verdict,
     }
-    return environment
+    return made
 
 
 def _baseline(report: Report) -> str:

@@ -7,19 +7,20 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .sections import Confusion, Report, Residuals, Validation
 
 FORMAT = 2
+Kind = TypeVar("Kind")
 
 
-def to_json(report: Report, *, indent: int | None = None) -> str:
+def to_json(report: Any, *, indent: int | None = None) -> str:
     """Write a report as JSON.
 
     Parameters
     ----------
-    report : Report
+    report : Report, or another with `to_dict`
         The report.
     indent : int or None, default=None
         Spaces per level; one line if None.
@@ -50,6 +51,13 @@ def from_json(text: str) -> Report:
     ValueError
         If the text is not a report of this version; the message names the place.
     """
+    report = read_json(text, Report)
+    _check(report)
+    return report
+
+
+def read_json(text: str, kind: type[Kind]) -> Kind:
+    """Read a report of a kind, a dataclass of plain fields; others raise ValueError."""
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -58,9 +66,8 @@ def from_json(text: str) -> Report:
         raise ValueError(
             f"the report does not have format {FORMAT}; write it again with this version."
         )
-    report = _read(Report, plain, "report")
-    assert isinstance(report, Report)
-    _check(report)
+    report = _read(kind, plain, "report")
+    assert isinstance(report, kind)
     return report
 
 

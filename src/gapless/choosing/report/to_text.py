@@ -6,7 +6,7 @@ import statistics
 import textwrap
 
 from .phrases import beside, counted_roles, rounded
-from .sections import Measured, Model, Report
+from .sections import Data, Measured, Model, Report
 
 # Lines fit a terminal of this width, as far as names allow.
 WIDTH = 80
@@ -31,8 +31,8 @@ def to_text(report: Report) -> str:
     """
     parts = [
         "\n".join([report.answer, *_gaps(report)]),
-        _listed("next", report.advice),
-        _columns(report),
+        listed("next", report.advice),
+        columns(report.source, report.data),
         _table(report),
         "\n".join(_verdict(report)),
         "\n".join(["Python code that fits the same model:", "", report.code.rstrip()]),
@@ -42,24 +42,25 @@ def to_text(report: Report) -> str:
 
 def _gaps(report: Report) -> list[str]:
     optimal, general = report.gaps
-    return [*_wrapped("optimality", optimal), *_wrapped("unseen rows", general)]
+    return [*wrapped("optimality", optimal), *wrapped("unseen rows", general)]
 
 
-def _wrapped(name: str, text: str) -> list[str]:
+def wrapped(name: str, text: str) -> list[str]:
     """A named sentence; further lines are indented to its first word."""
     lead = f"{name}: "
     return textwrap.wrap(lead + " ".join(text.split()), WIDTH, subsequent_indent=" " * len(lead))
 
 
-def _listed(name: str, sentences: tuple[str, ...]) -> str:
-    return "\n".join(line for text in sentences for line in _wrapped(name, text))
+def listed(name: str, sentences: tuple[str, ...]) -> str:
+    """Named sentences, one below the other."""
+    return "\n".join(line for text in sentences for line in wrapped(name, text))
 
 
-def _columns(report: Report) -> str:
-    data = report.data
-    lines = [f"{report.source}: {data.rows:,} rows; {counted_roles(data.roles)}"]
+def columns(source: str, data: Data) -> str:
+    """The table in short, and its findings."""
+    lines = [f"{source}: {data.rows:,} rows; {counted_roles(data.roles)}"]
     for one in data.findings[:MOST_FINDINGS]:
-        lines += _wrapped(f"{one.severity} {one.code}", f"{one.title}: {one.detail}")
+        lines += wrapped(f"{one.severity} {one.code}", f"{one.title}: {one.detail}")
     if data.finding_count > MOST_FINDINGS:
         lines.append(f"and {data.finding_count - MOST_FINDINGS:,} more findings")
     return "\n".join(lines)
@@ -126,13 +127,13 @@ def verdict(words: str) -> str:
 
 
 def _verdict(report: Report) -> list[str]:
-    lines = _wrapped("chosen", report.choice)
+    lines = wrapped("chosen", report.choice)
     low, high = report.expected_low, report.expected_high
     if report.expected is not None and low is not None and high is not None:
         _, least, most = rounded(report.expected, low, high)
         estimated = f"{report.metric} {least} to {most} in the test (95 % interval)"
-        lines += _wrapped("expected", f"{estimated}, corrected for selection")
-    lines += _wrapped("test", f"{scored(report.test)}{_ahead(report)}")
+        lines += wrapped("expected", f"{estimated}, corrected for selection")
+    lines += wrapped("test", f"{scored(report.test)}{_ahead(report)}")
     return lines
 
 

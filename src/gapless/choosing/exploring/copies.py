@@ -1,0 +1,122 @@
+"""Rows that occur more than once, exactly or nearly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...data import counted
+from ...models.neighbors import NearestNeighbors
+from ..report import joined, quoted
+from .differences import MISSING, ColumnValues
+from .sections import Copies, SameRows
+
+Array = np.ndarray
+
+MOST_SETS, MOST_ROWS_SHOWN = 5, 5
+# Near copies are looked for among so many distinct rows.
+MOST_ROWS, FEWEST_ROWS = 20_000, 50
+# The neighbour that shows how close rows are here; a near copy is at most so close in comparison,
+# and so close that chance would do it in one of ten tables.
+NEIGHBOURS, CLOSE, BY_CHANCE = 5, 0.1, 0.1
+MOST_COLUMNS_SHOWN = 3
+
+
+def find_copies(
+    prepared: Array, hashes: Array, rows: Array, columns: Sequence[ColumnValues]
+) -> Copies:
+    """Rows that equal others, and pairs that nearly do.
+
+    Parameters
+    ----------
+    prepared : ndarray of shape (s, d)
+        The first rows in canonical order, prepared.
+    hashes, rows : ndarray of shape (n,)
+        The hash of each row, in rising order, and the row of the table.
+    columns : sequence of ColumnValues
+        The columns of all rows.
+    """
+    starts = np.flatnonzero(np.r_[True, hashes[1:] != hashes[:-1]])
+    sizes = np.diff(np.r_[starts, len(hashes)])
+    again = len(hashes) - len(starts)
+    sets = [np.sort(rows[at : at + n]) + 1 for at, n in zip(starts, sizes) if n > 1]
+    sets.sort(key=lambda one: (-len(one), one[0]))
+    exact = tuple(
+        SameRows(tuple(int(row) for row in one[:MOST_ROWS_SHOWN]), len(one), "")
+        for one in sets[:MOST_SETS]
+    )
+    distinct = starts[starts < len(prepared)][:MOST_ROWS]
+    pairs = near_pairs(prepared[distinct]) if len(distinct) >= FEWEST_ROWS else []
+    near = tuple(_near(distinct[a], distinct[b], rows, columns) for a, b in pairs[:MOST_SETS])
+    words = (_of_exact(again, sets, len(hashes)), _of_near(len(pairs), len(distinct), len(starts)))
+    return Copies(again, exact, len(pairs), near, tuple(text for text in words if text))
+
+
+def near_pairs(prepared: Array) -> list[tuple[int, int]]:
+    """Pairs of rows much closer to each other than to their other neighbours, the closest first.
+
+    In q dimensions (r₁/r₅)^q of the distances to the first and the fifth neighbour is at most u by
+    chance with a probability below 4u; q is estimated from r₂/r₁ (Facco, d'Errico, Rodriguez and
+    Laio 2017, Scientific Reports 7).
+    """
+    search = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(prepared)
+    distances, others = search.kneighbors()
+    first, second, last = distances[:, 0], distances[:, 1], distances[:, -1]
+    apart = first > 0
+    if not apart.any():
+        return []
+    logs = np.sort(np.log(second[apart] / first[apart]))
+    dimension = 1.0 / max(float(logs[: max(int(0.9 * len(logs)), 1)].mean()), 1e-2)
+    by_chance = (BY_CHANCE / ((NEIGHBOURS - 1) * len(prepared))) ** (1.0 / dimension)
+    is_near = first < min(by_chance, CLOSE) * last
+    order = np.flatnonzero(is_near)[np.argsort(first[is_near], kind="stable")]
+    pairs = dict.fromkeys(
+        (min(int(a), int(others[a, 0])), max(int(a), int(others[a, 0]))) for a in order
+    )
+    return list(pairs)
+
+
+def _near(a: int, b: int, rows: Array, columns: Sequence[ColumnValues]) -> SameRows:
+    a, b = (int(k) for k in sorted((a, b), key=lambda k: rows[k]))
+    texts = [_change(one, a, b) for one in columns if _differs(one, a, b)]
+    more = len(texts) - MOST_COLUMNS_SHOWN
+    kept = texts[:MOST_COLUMNS_SHOWN] + ([f"{more:,} more"] if more > 0 else [])
+    only = "only " if len(texts) < len(columns) / 2 else ""
+    said = f"differ {only}in {joined(kept)}" if kept else "differ in rounding"
+    return SameRows((int(rows[a]) + 1, int(rows[b]) + 1), 2, said)
+
+
+def _differs(one: ColumnValues, a: int, b: int) -> bool:
+    return bool(one.series[a] != one.series[b] if None not in (one.series[a], one.series[b])
+                else one.series[a] is not one.series[b])
+
+
+def _change(one: ColumnValues, a: int, b: int) -> str:
+    if one.column.role == "category":
+        texts = ["missing" if one.levels[k] == MISSING else quoted(str(one.levels[k])) for k in (a, b)]
+    elif one.column.given_as == "date":
+        texts = [str(one.series[k]) for k in (a, b)]
+    else:
+        texts = ["missing" if one.series[k] is None else f"{one.series[k]:.10g}" for k in (a, b)]
+    return f"{quoted(one.column.name)} ({texts[0]} and {texts[1]})"
+
+
+def _of_exact(again: int, sets: Sequence[Array], rows: int) -> str:
+    if not again:
+        return "No two rows are equal in all columns on the map."
+    verb = "equals" if again == 1 else "equal"
+    return (
+        f"{counted(again, 'row')} of {rows:,} {verb} an earlier one in all columns on the map; "
+        f"{counted(len(sets), 'set')} of equal rows."
+    )
+
+
+def _of_near(pairs: int, looked: int, distinct: int) -> str:
+    among = "" if looked == distinct else f" among {looked:,} of {distinct:,} distinct rows"
+    if looked < FEWEST_ROWS:
+        return ""
+    if not pairs:
+        return f"No two rows{among} are nearly equal."
+    are = "pair of rows is" if pairs == 1 else "pairs of rows are"
+    return f"{pairs:,} {are} nearly equal{among}, much closer than chance brings rows together."

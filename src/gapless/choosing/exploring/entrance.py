@@ -1,0 +1,436 @@
+"""`gapless.explore`: what is in a table without a target."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..._ground.interrupt import deadline
+from ..._ground.interrupt import time_limit as limited
+from ...data import Table, prepare, table_of
+from .. import Progress, reading_code
+from ..report import columns_and_findings, versions
+from . import words
+from .canonical import ExploredTable
+from .components import (
+    LEAST_FOR_GROUPS,
+    MOST_COMPONENTS,
+    PCA,
+    KMeans,
+    held_out_errors,
+    loadings_of,
+)
+from .copies import find_copies
+from .differences import ColumnValues, differences_of
+from .grouping import (
+    MOST_GROUPS,
+    Tried,
+    best_of,
+    blur_levels,
+    blurred_frame,
+    try_groups,
+)
+from .odd_rows import levels_of, odd_rows
+from .sections import (
+    Component,
+    Components,
+    Gaps,
+    Group,
+    Groups,
+    MapReport,
+    OddRows,
+    Points,
+    TriedCount,
+)
+from .table_map import TableMap
+from .to_html import to_html
+from .to_text import to_text
+
+Array = np.ndarray
+
+# Components described, rows drawn on the map, and values behind what tells groups apart.
+MOST_DESCRIBED, MOST_POINTS, MOST_DESCRIBED_ROWS = 4, 1_200, 100_000
+# The part of the time limit for finding groups.
+SHARE_OF_GROUPS = 0.5
+# The starts of the final fit, and the most groups that have names.
+STARTS, MOST_NAMES = 10, 26
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """What was found in a table without a target.
+
+    Attributes
+    ----------
+    report : MapReport
+        Everything that was found, as plain data.
+    model : TableMap
+        Places the rows of other tables; for `gapless.save`.
+    labels : ndarray of str, shape (n,)
+        The group of each row of the table; "A" for all if there are none.
+    coordinates : ndarray of shape (n, m)
+        The scores of each row on the components.
+    unusual : ndarray of shape (n,)
+        For each row, the share of rows that are nearer to their group.
+    """
+
+    report: MapReport
+    model: TableMap
+    labels: Array
+    coordinates: Array
+    unusual: Array
+
+    def __str__(self) -> str:
+        return to_text(self.report)
+
+    def to_html(self) -> str:
+        """The page: one file without scripts."""
+        return to_html(self.report)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file."""
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
+
+def explore(
+    table: Any,
+    *,
+    clusters: int | Literal["auto"] = "auto",
+    components: int | Literal["auto"] = "auto",
+    drop: Sequence[str] = (),
+    time_limit: float | None = 60.0,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Exploration:
+    """Find out what is in a table: components, groups, rows that fit nowhere, copies.
+
+    Parameters
+    ----------
+    table : Table, or data frame of polars or pandas
+        The table; `gapless.data.read_table` reads files.
+    clusters : int or "auto", default="auto"
+        The number of groups. "auto" is the largest number with gaps between the groups that come
+        back when other rows are drawn; there may be none.
+    components : int or "auto", default="auto"
+        The number of components. "auto" is the number with which held-out entries are predicted
+        best from the other columns of their row; groups are looked for in at least 10.
+    drop : sequence of str, default=()
+        Columns to exclude.
+    time_limit : float or None, default=60.0
+        Seconds for everything; None for no limit. If time is short, fewer draws decide about the
+        groups.
+    seed : int, default=0
+        Seed of all random draws.
+    on_progress : callable, default=None
+        Called with a `Progress` before each part of the work.
+
+    Returns
+    -------
+    Exploration
+        Prints as text; `to_html` is the page, `model` places other rows.
+
+    Raises
+    ------
+    TableError
+        If there is nothing to compare; the message says why.
+    ValueError
+        If an option is unknown.
+
+    Notes
+    -----
+    Numbers and dates are scaled, after values far outside are moved inwards, and categories
+    weighted as in factor analysis of mixed data (Pagès 2004). Components are those of PCA, groups
+    those of k-means. Both are learned from at most 50,000 rows; all rows are then placed. The
+    order of the rows does not matter.
+
+    Examples
+    --------
+    >>> import gapless
+    >>> from gapless.data import load_builtin
+    >>> found = gapless.explore(load_builtin("iris"), drop=["species"])
+    >>> [(group.name, group.rows) for group in found.report.groups.shown]
+    [('A', 100), ('B', 50)]
+    """
+    began = clock.monotonic()
+    limit = _seconds(time_limit)
+    tell = _teller(began, min(limit, deadline() - began), on_progress)
+    _check_counts(clusters, components)
+    table = table_of(table)
+    tell("looking at the columns")
+    given = ExploredTable.of(table, drop)
+    _check_enough(clusters, len(given.rows))
+    tell("looking for components")
+    space = _Space.of(given, components)
+    count = _requested(clusters)
+    wanted = range(2, MOST_GROUPS + 1) if count is None else [count] if count > 1 else []
+    with limited(None if math.isinf(limit) else SHARE_OF_GROUPS * limit):
+        blurred = space.blurred(given, seed)
+        tried = try_groups(space.scores, blurred, list(wanted), seed, tell)
+    chosen = best_of(tried) if count is None else None
+    number = chosen.count if chosen is not None else count or 1
+    tell("describing what was found")
+    model, placed = _mapped(given, space, number, seed)
+    values = [ColumnValues(column, given.frame[column.name]) for column in given.features]
+    report = _report(given, space, model, placed, values, tried, chosen, count, began, seed)
+    return Exploration(report, model, *_in_table_order(model, placed, given))
+
+
+# ---- what the caller requests --------------------------------------------------------------------
+
+
+def _seconds(time_limit: float | None) -> float:
+    limit = math.inf if time_limit is None else float(time_limit)
+    if not limit > 0:
+        raise ValueError(f"time_limit must be None or more than 0 seconds, got {time_limit!r}.")
+    return limit
+
+
+def _check_counts(clusters: Any, components: Any) -> None:
+    for name, value in (("clusters", clusters), ("components", components)):
+        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        if value != "auto" and not is_count:
+            raise ValueError(f'{name} must be "auto" or a number from 1 on, got {value!r}.')
+    if clusters != "auto" and clusters > MOST_NAMES:
+        raise ValueError(f"clusters must be at most {MOST_NAMES}, got {clusters}.")
+
+
+def _check_enough(clusters: Any, rows: int) -> None:
+    if clusters != "auto" and clusters > rows // 2:
+        raise ValueError(f"clusters={clusters} is too many for {rows:,} rows.")
+
+
+def _requested(clusters: int | str) -> int | None:
+    return None if isinstance(clusters, str) else clusters
+
+
+def _teller(
+    began: float, limit: float, on_progress: Callable[[Progress], None] | None
+) -> Callable[[str], None]:
+    def tell(text: str) -> None:
+        if on_progress is not None:
+            seconds = clock.monotonic() - began
+            on_progress(Progress("exploring", "", 0, 0, seconds, limit, text))
+
+    return tell
+
+
+# ---- the space and the map -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Space:
+    """The rows to learn from, prepared, and their components."""
+
+    pipeline: Any
+    prepared: Array
+    pca: Any
+    scores: Array
+    real: int
+    shares: Array
+    errors: Array
+    is_given: bool
+
+    @classmethod
+    def of(cls, given: ExploredTable, components: int | str) -> _Space:
+        frame = given.frame[given.sample]
+        pipeline = prepare(given.features, "factors").fit(frame)
+        prepared = pipeline.transform(frame)
+        rows, width = prepared.shape
+        most = min(rows - 1, width)
+        all_of_them = PCA(n_components=min(most, MOST_COMPONENTS)).fit(prepared)
+        total = float(np.var(prepared, axis=0).sum())
+        variances = np.asarray(all_of_them.explained_variance_) * (rows - 1) / rows
+        errors = held_out_errors(variances, rows, width, total)
+        is_given = not isinstance(components, str)
+        if is_given and int(components) > most:
+            raise ValueError(f"components={components}, but the table has only {most}.")
+        real = int(components) if is_given else int(np.argmin(errors))
+        kept = max(real, 2) if is_given else min(max(real, LEAST_FOR_GROUPS), most)
+        pca = PCA(n_components=kept).fit(prepared)
+        shares = variances / total if total > 0 else np.zeros(len(variances))
+        return cls(
+            pipeline, prepared, pca, pca.transform(prepared), real, shares, errors, is_given
+        )
+
+    def blurred(self, given: ExploredTable, seed: int) -> Array:
+        """The same rows with values spread between neighbouring ones, to look for gaps in."""
+        frame = blurred_frame(given.frame[given.sample], given.features, seed)
+        levels = dict(self.pipeline["features"].named_transformers_).get("category")
+        return self.pca.transform(blur_levels(self.pipeline.transform(frame), levels, seed))
+
+
+def _mapped(
+    given: ExploredTable, space: _Space, number: int, seed: int
+) -> tuple[TableMap, tuple[Array, Array, Array]]:
+    """The map, and where all rows are on it, in canonical order."""
+    clusters = None
+    if number > 1:
+        clusters = KMeans(n_clusters=number, n_init=STARTS, random_state=seed).fit(space.scores)
+    pipeline = Pipeline([*space.pipeline.steps, ("components", space.pca)])
+    model = TableMap(pipeline, clusters)
+    shown = min(max(space.real, 2), space.scores.shape[1])
+    model.learn(pipeline, clusters, space.prepared, shown)
+    return model, model.remember(given.table, given.columns, given.rows)
+
+
+def _in_table_order(
+    model: TableMap, placed: tuple[Array, Array, Array], given: ExploredTable
+) -> tuple[Array, Array, Array]:
+    """Groups, coordinates and ranks of the rows as they are in the table."""
+    scores, labels, distances = placed
+    back = np.argsort(given.rows, kind="stable")
+    names = np.array(model.names_, dtype=object)[labels]
+    return names[back], scores[back], model.ranks(distances)[back]
+
+
+# ---- the report ----------------------------------------------------------------------------------
+
+
+def _report(
+    given: ExploredTable,
+    space: _Space,
+    model: TableMap,
+    placed: tuple[Array, Array, Array],
+    values: Sequence[ColumnValues],
+    tried: Sequence[Tried],
+    chosen: Tried | None,
+    count: int | None,
+    began: float,
+    seed: int,
+) -> MapReport:
+    scores, labels, distances = placed
+    components = _components(given, space)
+    known = chosen if count is None else next(iter(tried), None)
+    shown = _groups(model, placed, values, known)
+    groups = Groups(
+        shown,
+        count is not None,
+        words.groups(tried, chosen, count if count != 1 else None) if count != 1 else (),
+        tuple(TriedCount(one.count, one.doubt, one.agreement, words.tried(one)) for one in tried),
+    )
+    odd: OddRows = odd_rows(model, values, given.rows, distances, labels)
+    copies = find_copies(space.prepared, given.hashes, given.rows, values)
+    leading = [one.column for each in components.shown for one in each.loadings]
+    left_out = {}
+    if len(given.sample) < len(given.rows):
+        left_out["rows"] = words.sampled(len(given.sample), len(given.rows))
+    return MapReport(
+        source=given.table.source,
+        answer=words.answer(len(given.rows), components, shown, odd, copies),
+        rows=len(given.rows),
+        seed=seed,
+        seconds=clock.monotonic() - began,
+        components=components,
+        groups=groups,
+        odd=odd,
+        copies=copies,
+        points=_points(model, scores, labels),
+        gaps=_gaps(model),
+        data=columns_and_findings(
+            given.table, given.columns, given.findings, given.table.notes, leading
+        ),
+        advice=words.advice(given.table.source, shown, odd, copies, count is not None),
+        code=_code(given.table, given, count, None if not space.is_given else space.real, seed),
+        versions=versions(),
+        left_out=left_out,
+    )
+
+
+def _components(given: ExploredTable, space: _Space) -> Components:
+    frame = given.frame[given.sample]
+    shown = []
+    for k in range(min(space.scores.shape[1], MOST_DESCRIBED, max(space.real, 2))):
+        loadings = loadings_of(space.scores[:, k], frame, given.features)
+        shown.append(Component(float(space.shares[k]), loadings, words.component(loadings)))
+    base = space.errors[0]
+    relative = space.errors / base if base > 0 else np.zeros(len(space.errors))
+    width = int(min(len(space.prepared) - 1, space.prepared.shape[1]))
+    return Components(
+        real=space.real,
+        width=width,
+        for_groups=space.scores.shape[1],
+        shares=tuple(float(share) for share in space.shares),
+        errors=tuple(float(e) if np.isfinite(e) else None for e in relative),
+        shown=tuple(shown),
+        words=words.components(space.real, width, space.shares.tolist(), space.is_given),
+    )
+
+
+def _groups(
+    model: TableMap,
+    placed: tuple[Array, Array, Array],
+    values: Sequence[ColumnValues],
+    known: Tried | None,
+) -> tuple[Group, ...]:
+    """The groups, the largest first; none for one cloud."""
+    if model.clusters_ is None:
+        return ()
+    _, labels, _ = placed
+    found = []
+    few = [ColumnValues(one.column, one.series[:MOST_DESCRIBED_ROWS]) for one in values]
+    for k in np.argsort(model.names_):
+        inside = labels == k
+        differences = differences_of(few, inside[:MOST_DESCRIBED_ROWS])
+        share = float(inside.mean())
+        place = len(found)
+        agreement = None
+        if known is not None and place < len(known.agreements):
+            agreement = float(known.agreements[place])
+        found.append(
+            Group(
+                name=model.names_[k],
+                rows=int(inside.sum()),
+                share=share,
+                agreement=agreement,
+                differences=differences,
+                words=words.group(share, differences),
+                x=float(model.centres[k, 0]),
+                y=float(model.centres[k, 1]),
+            )
+        )
+    return tuple(found)
+
+
+def _points(model: TableMap, scores: Array, labels: Array) -> Points:
+    places = np.argsort(np.argsort(model.names_))
+    few = slice(0, MOST_POINTS)
+    return Points(
+        tuple(float(x) for x in scores[few, 0]),
+        tuple(float(y) for y in scores[few, 1]),
+        tuple(int(places[k]) for k in labels[few]),
+    )
+
+
+def _gaps(model: TableMap) -> tuple[Gaps, ...]:
+    """Both gaps of the components, and of the groups if there are any."""
+    fits = [("components", model.pipeline_[-1])]
+    if model.clusters_ is not None:
+        fits.append(("groups", model.clusters_))
+    return tuple(
+        Gaps(name, str(fit.certificate_.verdict), str(fit.generalization_.verdict))
+        for name, fit in fits
+        if hasattr(fit, "certificate_")
+    )
+
+
+def _code(
+    table: Table, given: ExploredTable, clusters: int | None, components: int | None, seed: int
+) -> str:
+    """Python code that does the same."""
+    told = "" if clusters is None else f", clusters={clusters!r}"
+    told += "" if components is None else f", components={components!r}"
+    dropped = [c.name for c in given.columns if c.role == "dropped" and c.reason == "given"]
+    told += f", drop={dropped!r}" if dropped else ""
+    told += f", seed={seed!r}" if seed else ""
+    names: dict[str, set[str]] = {"gapless.data": set()}
+    reading = reading_code(table, names)
+    imports = [f"from {home} import {', '.join(sorted(found))}" for home, found in names.items()]
+    call = f"found = gapless.explore(table{told})"
+    return "\n".join(["import gapless", *imports, "", reading, call, "print(found)", ""])

@@ -1,0 +1,163 @@
+"""Rows that fit nowhere, and the columns that make them odd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._ground.percent import percent
+from ...data import BoundedNumbers, LevelContrasts
+from ..report import joined, quoted
+from .differences import MISSING, ColumnValues
+from .sections import OddRow, OddRows
+from .table_map import TableMap
+
+Array = np.ndarray
+
+# A distance is far from three times the middle half of all distances beyond it (Tukey 1977).
+FAR = 3.0
+MOST_SHOWN, MOST_REASONS = 10, 3
+# A column makes a row odd from this many standard deviations on, and this part of the largest.
+LEAST_DEVIATION, PART_OF_LARGEST = 2.0, 0.5
+
+
+def odd_rows(
+    model: TableMap, columns: Sequence[ColumnValues], rows: Array, distances: Array, labels: Array
+) -> OddRows:
+    """The rows that are far from every group.
+
+    Parameters
+    ----------
+    model : TableMap
+        The map.
+    columns : sequence of ColumnValues
+        The columns of all rows, in canonical order.
+    rows : ndarray of int
+        The row of the table at each place.
+    distances, labels : ndarray of shape (n,)
+        The distance of each row from the nearest group, and the place of that group.
+    """
+    low, middle, high = np.quantile(distances, [0.25, 0.5, 0.75])
+    far = distances > high + FAR * (high - low)
+    count = int(far.sum())
+    # Of equally odd rows, the first in the table.
+    order = np.lexsort((rows, -distances))[: min(count, MOST_SHOWN)]
+    reasons = _Reasons(model, columns, labels)
+    shown = tuple(
+        OddRow(
+            row=int(rows[k]) + 1,
+            distance=float(distances[k] / middle) if middle > 0 else 0.0,
+            words=reasons.of(int(k)),
+        )
+        for k in order
+    )
+    return OddRows(count, shown, _in_words(count, len(rows)))
+
+
+def _in_words(count: int, rows: int) -> str:
+    if not count:
+        return "No row is far from all others."
+    share = f" ({percent(count / rows, 1)})" if count / rows >= 0.0005 else ""
+    are = "row is" if count == 1 else "rows are"
+    return (
+        f"{count:,} {are} much further from the typical row than the others{share}: by the values "
+        "of single columns, or by a combination of values."
+    )
+
+
+class _Reasons:
+    """Why rows are odd: columns far from the typical value, or from what others suggest."""
+
+    def __init__(self, model: TableMap, columns: Sequence[ColumnValues], labels: Array):
+        self.model, self.columns, self.labels = model, columns, labels
+        self.frame_columns = {one.column.name: one for one in columns}
+        self.blocks = column_blocks(model)
+        self.centres = model.pipeline_[-1].inverse_transform(model.centres)
+
+    def of(self, place: int) -> str:
+        """The columns that make the row at a place odd, in words."""
+        row = {name: one.series[place : place + 1] for name, one in self.frame_columns.items()}
+        frame = next(iter(row.values())).to_frame().with_columns(*row.values())
+        prepared = self.model.pipeline_[:-1].transform(frame)[0]
+        pca = self.model.pipeline_[-1]
+        rebuilt = pca.inverse_transform(pca.transform(prepared[None]))[0]
+        group = int(self.labels[place])
+        found = []
+        for name, where in self.blocks:
+            alone = float(np.sqrt(np.sum((prepared - self.centres[group])[where] ** 2)))
+            noise = np.sqrt(self.model.noise_[where])
+            given = float(np.sqrt(np.sum(((prepared - rebuilt)[where] / noise) ** 2)))
+            found.append((max(alone, given), name, where, alone >= given))
+        found.sort(key=lambda each: (-each[0], each[1]))
+        least = max(LEAST_DEVIATION, PART_OF_LARGEST * found[0][0])
+        kept = [each for each in found if each[0] >= least][:MOST_REASONS] or found[:1]
+        return joined([
+            self._words(name, place, group, None if is_alone else rebuilt[where])
+            for _, name, where, is_alone in kept
+        ])
+
+    def _words(self, name: str, place: int, group: int, expected: Array | None) -> str:
+        one = self.frame_columns[name]
+        inside = self.labels == group
+        if one.column.role == "category":
+            level = str(one.levels[place])
+            share = float(np.mean(one.levels[inside].astype(str) == level))
+            said = "missing" if level == MISSING else quoted(level)
+            return f"{quoted(name)} is {said}, as in {percent(share, 1)} of {self._rows(group)}"
+        value = one.written(float(one.numbers[place]))
+        if expected is not None and np.isfinite(one.numbers[place]):
+            suggested = one.written(self._unscaled(name, float(expected[0])))
+            if suggested != value:
+                return f"{quoted(name)} is {value} where its other columns suggest {suggested}"
+        typical = one.written(float(np.nanmedian(one.numbers[inside])))
+        return f"{quoted(name)} is {value}, typically {typical}"
+
+    def _rows(self, group: int) -> str:
+        return f"group {self.model.names_[group]}" if len(self.model.names_) > 1 else "all rows"
+
+    def _unscaled(self, name: str, scaled: float) -> float:
+        """A prepared number or date in the units of its column, with few digits."""
+        scaler = numbers_of(self.model)
+        assert scaler is not None
+        k = list(scaler.feature_names_in_).index(name)
+        value = scaled * scaler.scale_[k] + scaler.mean_[k]
+        value = float(np.clip(value, scaler.lower_[k], scaler.upper_[k]))
+        one = self.frame_columns[name]
+        if one.column.given_as == "date":
+            return value * 86_400e6
+        if one.column.dtype == "Int64":
+            return float(round(value))
+        digits = 2 - int(np.floor(np.log10(max(scaler.scale_[k], 1e-300))))
+        return round(value, digits) if abs(digits) < 15 else value
+
+
+def _part_of(model: TableMap, name: str) -> Any:
+    return dict(model.pipeline_["features"].named_transformers_).get(name)
+
+
+def numbers_of(model: TableMap) -> BoundedNumbers | None:
+    """The fitted scales of numbers and dates."""
+    return _part_of(model, "number")
+
+
+def levels_of(model: TableMap) -> LevelContrasts | None:
+    """The fitted levels of categories."""
+    return _part_of(model, "category")
+
+
+def column_blocks(model: TableMap) -> list[tuple[str, slice]]:
+    """Each column of the table, and where it is among the prepared ones."""
+    blocks, first = [], 0
+    numbers, levels = numbers_of(model), levels_of(model)
+    if numbers is not None:
+        for name in numbers.feature_names_in_:
+            blocks.append((str(name), slice(first, first + 1)))
+            first += 1
+    if levels is not None:
+        for name, shares in levels.shares_.items():
+            width = max(len(shares) - 1, 0)
+            blocks.append((name, slice(first, first + width)))
+            first += width
+    return blocks

@@ -1,0 +1,280 @@
+"""TableMap: components and groups of the rows of a table, to place the rows of other tables."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.stored import Declaration, Each, FittedModel, Nothing, Numbers, Value, Whole, Word
+from ...data import Column, ReadingOptions, Table, TableProfile, profile_table, table_of
+
+Array = np.ndarray
+
+# Place this many rows at once, which bounds the memory of their features.
+ROWS = 20_000
+# The training distances kept, and the least variance of a column or component, of 1.
+MOST_DISTANCES, LEAST_VARIANCE = 2_000, 1e-4
+
+
+def name_of(place: int) -> str:
+    """The name of a group: A to Z, then A2 and so on."""
+    letter, turn = string.ascii_uppercase[place % 26], place // 26
+    return f"{letter}{turn + 1}" if turn else letter
+
+
+class TableMap(BaseEstimator):
+    """Where the rows of a table are among those it was learned from.
+
+    Made by `gapless.explore`.
+
+    Parameters
+    ----------
+    pipeline : sklearn.pipeline.Pipeline
+        Preparation and components, from `gapless.data.prepare`.
+    clusters : estimator or None, default=None
+        The groups of rows in the space of the components; None for one cloud without groups.
+
+    Attributes
+    ----------
+    pipeline_ : sklearn.pipeline.Pipeline
+        The preparation and the components, fitted.
+    clusters_ : estimator or None
+        The groups.
+    names_ : list of str
+        The name of each group: A, B, C and so on, the largest first.
+    shown_ : int
+        The number of components that `gapless predict` writes.
+    spread_ : ndarray of shape (m,)
+        The variance of the rows of a group along each component.
+    noise_ : ndarray of shape (d,)
+        The variance of each prepared column that the components leave unexplained.
+    distances_ : ndarray of shape (r,)
+        Distances of the training rows from their group in rising order, at most 2,000 of them.
+    columns_ : tuple of Column
+        The columns of the table and their roles.
+    rows_ : int
+        The number of training rows.
+    profile_ : TableProfile
+        A summary of the training rows.
+    record_ : str
+        What was found, as JSON; "" if nothing is recorded.
+    reading_ : ReadingOptions
+        How the table was read; the tool reads other tables the same way.
+
+    Examples
+    --------
+    >>> import gapless
+    >>> from gapless.data import load_builtin
+    >>> table = load_builtin("iris")
+    >>> model = gapless.explore(table, drop=["species"]).model
+    >>> model.predict(table.frame[:3]).tolist()
+    ['B', 'B', 'B']
+    """
+
+    _stored: ClassVar[Declaration] = {
+        "pipeline_": Value(Pipeline),
+        "clusters_": FittedModel() | Nothing(),
+        "names_": Each(Word()),
+        "shown_": Whole(),
+        "spread_": Numbers("components", is_positive=True),
+        "noise_": Numbers(None, is_positive=True),
+        "distances_": Numbers(None, low=0.0),
+        "columns_": Each(Value(Column)),
+        "rows_": Whole(),
+        "profile_": Value(TableProfile),
+        "record_": Word(),
+        "reading_": Value(ReadingOptions),
+    }
+
+    pipeline_: Any
+    clusters_: Any
+    names_: list[str]
+    columns_: tuple[Column, ...]
+    profile_: TableProfile
+    distances_: Array
+
+    def __init__(self, pipeline: Any, clusters: Any = None):
+        self.pipeline = pipeline
+        self.clusters = clusters
+
+    def fit(self, table: Any, y: Any = None) -> TableMap:
+        """Learn the components and groups of a table.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            The table.
+        y : ignored
+
+        Returns
+        -------
+        TableMap
+        """
+        table = table_of(table)
+        pipeline = clone(self.pipeline)
+        scores = pipeline.fit_transform(table.frame)
+        clusters = None if self.clusters is None else clone(self.clusters).fit(scores)
+        self.learn(pipeline, clusters, pipeline[:-1].transform(table.frame))
+        self.remember(table, pipeline[0].columns, np.arange(len(table)))
+        return self
+
+    def learn(self, pipeline: Any, clusters: Any, prepared: Array, shown: int | None = None) -> None:
+        """Take over fitted parts, and learn how far rows are from their groups.
+
+        Parameters
+        ----------
+        pipeline : sklearn.pipeline.Pipeline
+            Preparation and components, fitted.
+        clusters : estimator or None
+            The groups, fitted to the coordinates.
+        prepared : ndarray of shape (n, d)
+            The training rows after the preparation.
+        shown : int or None, default=None
+            The number of components to write; all if None.
+        """
+        self.pipeline_, self.clusters_, self.names_ = pipeline, clusters, ["A"]
+        scores = pipeline[-1].transform(prepared)
+        labels = self._labels(scores)
+        if clusters is not None:
+            sizes = np.bincount(labels, minlength=len(self.centres))
+            order = np.argsort(-sizes, kind="stable").tolist()
+            self.names_ = [name_of(order.index(k)) for k in range(len(sizes))]
+        self.shown_ = scores.shape[1] if shown is None else int(shown)
+        inside = scores - self.centres[labels]
+        self.spread_ = np.maximum(np.mean(inside**2, axis=0), LEAST_VARIANCE)
+        rest = prepared - pipeline[-1].inverse_transform(scores)
+        self.noise_ = np.maximum(np.mean(rest**2, axis=0), LEAST_VARIANCE)
+
+    def remember(
+        self, table: Table, columns: Sequence[Column], rows: Array
+    ) -> tuple[Array, Array, Array]:
+        """Store a summary of the training rows, and place them.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        columns : sequence of Column
+            All its columns with their roles.
+        rows : ndarray of int
+            The training rows.
+
+        Returns
+        -------
+        scores, labels, distances : ndarray
+            As those of `place`, in the order of `rows`.
+        """
+        self.columns_, self.rows_ = tuple(columns), len(rows)
+        self.profile_ = profile_table(table, self.columns_, np.sort(rows))
+        self.record_, self.reading_ = "", table.options
+        placed = self.place(table.frame[rows])
+        ordered = np.sort(placed[2])
+        most = min(len(ordered), MOST_DISTANCES)
+        # Of many, some at equal ranks.
+        self.distances_ = ordered[np.linspace(0, len(ordered) - 1, most).round().astype(int)]
+        return placed
+
+    @property
+    def centres(self) -> Array:
+        """The centre of each group in the space of the components, (k, m)."""
+        if self.clusters_ is None:
+            return np.zeros((1, self.pipeline_[-1].n_components_))
+        return np.asarray(self.clusters_.cluster_centers_)
+
+    def _labels(self, scores: Array) -> Array:
+        """The place of each row's group among the centres."""
+        if self.clusters_ is None:
+            return np.zeros(len(scores), dtype=int)
+        return np.asarray(self.clusters_.predict(scores))
+
+    def transform(self, table: Any) -> Array:
+        """The coordinates of rows: their scores on the components.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows with the columns of the map.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+        """
+        return self.place(table)[0]
+
+    def predict(self, table: Any) -> Array:
+        """The group of each row.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows with the columns of the map.
+
+        Returns
+        -------
+        ndarray of str, shape (n,)
+            Names of groups; "A" for all rows if there are no groups.
+        """
+        return np.array(self.names_, dtype=object)[self.place(table)[1]]
+
+    def unusual(self, table: Any) -> Array:
+        """How unusual each row is: the share of training rows that are nearer to their group.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows with the columns of the map.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            From 0 to 1.
+        """
+        return self.ranks(self.place(table)[2])
+
+    def ranks(self, distances: Array) -> Array:
+        """The share of training rows at smaller distances."""
+        return np.searchsorted(self.distances_, distances) / len(self.distances_)
+
+    def place(self, table: Any) -> tuple[Array, Array, Array]:
+        """Where rows are: their coordinates, the place of their group, and their distance from it.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows with the columns of the map.
+
+        Returns
+        -------
+        scores, labels, distances : ndarray of shape (n, m), (n,) and (n,)
+            The squared distance adds up squares along the components, each divided by its variance
+            within groups, and those of what the components do not explain, each divided by its
+            variance: the Mahalanobis distance of a factor model with the same spread in all groups.
+        """
+        check_is_fitted(self)
+        frame = table.frame if isinstance(table, Table) else table
+        parts = [
+            self._place(self.pipeline_[:-1].transform(frame[first : first + ROWS]))
+            for first in range(0, max(len(frame), 1), ROWS)
+        ]
+        scores, labels, distances = zip(*parts)
+        return np.vstack(scores), np.concatenate(labels), np.concatenate(distances)
+
+    def _place(self, prepared: Array) -> tuple[Array, Array, Array]:
+        """The same for prepared rows."""
+        scores = self.pipeline_[-1].transform(prepared)
+        labels = self._labels(scores)
+        inside = (scores - self.centres[labels]) ** 2 / self.spread_
+        rest = (prepared - self.pipeline_[-1].inverse_transform(scores)) ** 2 / self.noise_
+        return scores, labels, np.sqrt(inside.sum(axis=1) + rest.sum(axis=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,204 @@
+"""The sentences about a table without a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..._ground.percent import percent
+from ...data import counted
+from ..report import joined, quoted
+from .grouping import LEAST_AGREEMENT, MOST_GROUPS, Tried
+from .sections import Components, Copies, Difference, Group, Loading, OddRows
+
+# Names of groups in an answer, and columns that tell them apart.
+MOST_NAMED, MOST_COLUMNS = 6, 3
+# Agreement of a group between two draws of rows: from here on in one word or the other.
+FIRM, FAIR = 0.85, 0.75
+
+
+# ---- components ----------------------------------------------------------------------------------
+
+
+def component(loadings: Sequence[Loading]) -> str:
+    """What a component means in columns."""
+    numbers = [one for one in loadings if not one.high]
+    up = [quoted(one.column) for one in numbers if one.correlation > 0]
+    down = [quoted(one.column) for one in numbers if one.correlation < 0]
+    parts = []
+    if up:
+        parts.append(f"rises with {joined(up)}")
+    if down:
+        parts.append(f"falls with {joined(down)}")
+    said = " and ".join(parts)
+    ends = [
+        f"from {_level(one.low)} to {_level(one.high)} in {quoted(one.column)}"
+        for one in loadings
+        if one.high
+    ]
+    if ends:
+        leads = f"{said}; it goes " if said else "goes "
+        said = f"{leads}{joined(ends)}"
+    return said or "goes with no column in particular"
+
+
+def _level(level: str) -> str:
+    return "missing" if level == "(missing)" else quoted(level)
+
+
+def components(real: int, width: int, shares: Sequence[float], is_given: bool) -> str:
+    """How many components are real, and what they carry."""
+    if is_given:
+        return (
+            f"As requested, {counted(real, 'component')} of {width:,} are used; they carry "
+            f"{percent(sum(shares[:real]), 0)} of the variation."
+        )
+    if not real:
+        return (
+            "No component is real: entries of the table are not predicted better from the other "
+            "columns of their row than without them, so each column varies on its own."
+        )
+    are = "component is" if real == 1 else "components are"
+    more = "" if real < len(shares) else " or more"
+    return (
+        f"{real}{more} of {width:,} {are} real: with {'it' if real == 1 else 'them'}, held-out "
+        f"entries of the table are predicted best from the other columns of their row. "
+        f"{'It carries' if real == 1 else 'They carry'} {percent(sum(shares[:real]), 0)} of the "
+        "variation."
+    )
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+def group(share: float, differences: Sequence[Difference]) -> str:
+    """A group in words: its share, and what distinguishes it from all other rows."""
+    said = "; ".join(one.words for one in differences)
+    return f"{percent(share, 0)} of the rows: {said or 'no single column stands out'}"
+
+
+def groups(tried: Sequence[Tried], chosen: Tried | None, requested: int | None) -> tuple[str, ...]:
+    """How the number of groups was found, and how far they can be trusted."""
+    if requested is not None:
+        return _requested(requested, tried)
+    if not tried:
+        return ("There are too few rows, or there was too little time, to look for groups.",)
+    most = max(one.count for one in tried)
+    rule = (
+        f"2 to {most} groups were tried. A number counts if rows that were not used to find the "
+        "groups are clearly rarer between any two neighbouring groups than inside them, and if "
+        f"other draws of rows give the same groups ({percent(LEAST_AGREEMENT, 0)} of each at "
+        "least); the largest number that does is taken."
+    )
+    if chosen is None:
+        return ("No number of groups passes: the rows form one cloud without gaps.", rule)
+    trust = {one.count: one for one in tried}[chosen.count]
+    firm = min(trust.agreements)
+    word = "very stable" if firm >= FIRM else "stable" if firm >= FAIR else "fairly stable"
+    back = (
+        f"The groups are {word}: if other rows are drawn, at least {percent(firm, 0)} of each "
+        "group comes back on average."
+    )
+    larger = f" {most} is the largest number tried; there may be more." if chosen.count == most == MOST_GROUPS else ""
+    return (f"{chosen.count} groups with gaps between them.{larger}", back, rule)
+
+
+def _requested(count: int, tried: Sequence[Tried]) -> tuple[str, ...]:
+    begin = f"{count} groups, as requested"
+    if not tried:
+        return (f"{begin}; whether there are gaps between them is not known.",)
+    one = tried[0]
+    if one.is_apart and one.comes_back:
+        return (
+            f"{begin}. There are gaps between them, and they are stable: if other rows are drawn, "
+            f"at least {percent(one.agreement, 0)} of each comes back.",
+        )
+    lacks = [] if one.is_apart else ["there is no gap between at least two of them"]
+    if not one.comes_back:
+        lacks.append(
+            f"only {percent(one.agreement, 0)} of the least stable one comes back if other rows "
+            "are drawn"
+        )
+    return (f"{begin}, but they divide the rows for convenience only: {joined(lacks)}.",)
+
+
+def tried(one: Tried) -> str:
+    """The verdict on a number of groups."""
+    gap = "gaps between all" if one.is_apart else "no gap between some"
+    back = "come back" if one.comes_back else "do not come back"
+    return f"{gap}, {back} ({percent(one.agreement, 0)})"
+
+
+# ---- the answer ----------------------------------------------------------------------------------
+
+
+def answer(
+    rows: int, components: Components, shown: Sequence[Group], odd: OddRows, copies: Copies
+) -> str:
+    """The result in one sentence."""
+    parts = [_of_groups(rows, shown) if shown else _of_cloud(rows, components)]
+    if odd.count:
+        parts.append(f"{counted(odd.count, 'row')} {'fits' if odd.count == 1 else 'fit'} nowhere")
+    if copies.exact_rows:
+        verb = "repeats" if copies.exact_rows == 1 else "repeat"
+        parts.append(f"{counted(copies.exact_rows, 'row')} {verb} an earlier one")
+    return f"{'; '.join(parts)}."
+
+
+def _of_groups(rows: int, shown: Sequence[Group]) -> str:
+    sizes = [f"{one.name} {percent(one.share, 0)}" for one in shown[:MOST_NAMED]]
+    if len(shown) > MOST_NAMED:
+        sizes.append("…")
+    effects: dict[str, float] = {}
+    for one in shown:
+        for each in one.differences:
+            effects[each.column] = effects.get(each.column, 0.0) + one.share * abs(each.size)
+    best = sorted(effects, key=lambda name: (-effects[name], name))[:MOST_COLUMNS]
+    by = f", told apart best by {joined([quoted(name) for name in best])}" if best else ""
+    return f"{len(shown)} groups among {rows:,} rows ({', '.join(sizes)}){by}"
+
+
+def _of_cloud(rows: int, components: Components) -> str:
+    begin = f"No groups: the {rows:,} rows form one cloud"
+    if not components.real:
+        return f"{begin}, in which each column varies on its own"
+    known = [share for share in components.shares[: components.real] if share is not None]
+    return (
+        f"{begin}, and {counted(components.real, 'component')} "
+        f"{'carries' if components.real == 1 else 'carry'} {percent(float(np.sum(known)), 0)} of "
+        "its variation"
+    )
+
+
+def advice(
+    source: str, shown: Sequence[Group], odd: OddRows, copies: Copies, is_requested: bool
+) -> tuple[str, ...]:
+    """What to do next."""
+    said = []
+    if odd.count:
+        said.append(
+            "Look at the rows that fit nowhere: wrong units, placeholders such as 999 and typing "
+            "errors are found there, as are the most interesting cases."
+        )
+    if copies.exact_rows or copies.near_count:
+        said.append(
+            "Find out why rows repeat: copies of one observation in training and in test rows make "
+            "a score too good."
+        )
+    if shown and not is_requested:
+        said.append(
+            "Ask whether the groups come from how the table was made, such as two sources or two "
+            "formats, before giving them a meaning."
+        )
+    said.append(
+        "To predict one of the columns, name it as the target: gapless fit TABLE --target COLUMN."
+    )
+    return tuple(said)
+
+
+def sampled(used: int, rows: int) -> str:
+    """That components and groups were learned from some of the rows."""
+    return f"components and groups were learned from {used:,} of {rows:,} rows, drawn at random"
+
+
