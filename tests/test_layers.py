@@ -1,8 +1,8 @@
 """Data flows one way, and imports follow it, through the doors.
 
-A part is a folder of the package; a family of models is one too, and so is each file of `_ground`
-and the report. It imports only the parts that it may know, and of those only what they offer in
-their `__init__`. No import hides in a string or a function.
+A part is a folder of the package; a family of models is one too, and so are each file of `_ground`,
+the report and exploring. It imports only the parts that it may know, and of those only what they
+offer in their `__init__`. No import hides in a string or a function.
 """
 
 import ast
@@ -44,9 +44,10 @@ MAY_KNOW = {
     "data": GROUND | {"problem"},
     "choosing": JUDGING | MODELS | {"data"},
     "choosing.report": TABLES | {"plots"},
+    "choosing.exploring": TABLES | {"choosing.report", "plots"},
     "model_io": GROUND | {"unseen"},
     "plots": GROUND,
-    "cli": TABLES | {"choosing.report", "model_io", "plots"},
+    "cli": TABLES | {"choosing.report", "choosing.exploring", "model_io", "plots"},
     "__main__": {"cli"},
 }
 # Siblings, and steps against the order, each with its reason.
@@ -87,6 +88,7 @@ OUTSIDE = {
     "data": ESTIMATORS | {"charset_normalizer", "polars"},
     "choosing": ESTIMATORS | {"polars"},
     "choosing.report": ESTIMATORS | {"jinja2", "markupsafe", "polars"},
+    "choosing.exploring": ESTIMATORS | {"jinja2", "polars"},
     "model_io": ESTIMATORS | {"safetensors"},
     "plots": {"numpy", "matplotlib"},
     "cli": ESTIMATORS | {"matplotlib", "polars"},
@@ -106,12 +108,14 @@ BY_NAME = {
     "models/networks/torch_engine.py": "PyTorch, where it is installed",
 }
 MOST_ENTRIES = 16
+# Parts inside another part: what is made of a choice, and of a table without a target.
+INSIDE_CHOOSING = {("choosing", "report"), ("choosing", "exploring")}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def part_of(names):
     """The part that a file or a module belongs to, from the names on the way to it."""
-    if names[:1] == ("models",) or names[:2] == ("choosing", "report"):
+    if names[:1] == ("models",) or names[:2] in INSIDE_CHOOSING:
         return ".".join(names[:2])
     return names[0] if names else ""
 

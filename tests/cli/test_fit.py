@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 import gapless
 from gapless.cli.__main__ import main
 from gapless.cli.commands import fit
-from gapless.cli.commands.fit import default_folder
+from gapless.cli.results import default_folder
 from gapless.cli.printer import Printer
 
 QUICK = ("--models", "pruned tree", "naive Bayes", "--time-limit", "8")

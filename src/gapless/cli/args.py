@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from .commands import check, data, fit, predict, report, show
+from .commands import check, data, explore, fit, predict, report, show
 from .words import unknown_command, unknown_option
 
 COMMANDS: dict[str, ModuleType] = {
     "fit": fit,
+    "explore": explore,
     "predict": predict,
     "check": check,
     "show": show,
@@ -23,6 +24,7 @@ examples:
   gapless fit houses.csv --target price        choose a model, write a report
   gapless fit iris                             the same for a built-in table
   gapless predict houses.gapless new.csv       add predictions to another table
+  gapless explore houses.csv                   groups and odd rows, without a target
   gapless COMMAND --help                       the options of a command
 """
 

@@ -13,6 +13,7 @@ from scipy import stats
 
 from gapless.certificates import Certificate, certify_model
 from gapless.choosing import Metric, TableModel
+from gapless.choosing.exploring import TableMap
 from gapless.data import (
     LEVEL,
     Finding,
@@ -72,12 +73,12 @@ class TableScan:
     known: int
 
 
-def scan_table(model: TableModel, batches: Iterable[Batch], source: Any) -> TableScan:
+def scan_table(model: TableModel | TableMap, batches: Iterable[Batch], source: Any) -> TableScan:
     """Read a table once.
 
     Parameters
     ----------
-    model : TableModel
+    model : TableModel or TableMap
         The model.
     batches : iterable of two polars.DataFrame
         The table, from `batches_like` with the columns of the model.
@@ -97,7 +98,7 @@ def scan_table(model: TableModel, batches: Iterable[Batch], source: Any) -> Tabl
     tally, search, sampled = (
         Tally(profile),
         TrainingRowSearch(profile.fingerprint),
-        RandomSample(model.target_),
+        RandomSample(None if isinstance(model, TableMap) else model.target_),
     )
     frames: list[pl.DataFrame] = []
     for raw, values in batches:
@@ -117,19 +118,21 @@ def scan_table(model: TableModel, batches: Iterable[Batch], source: Any) -> Tabl
 
 @dataclass(eq=False)
 class RandomSample:
-    """A random sample of the rows that have a target: those with the smallest hashes."""
+    """A random sample of the rows, of those with a target if it is named: the smallest hashes."""
 
-    target: str
+    target: str | None
     known: int = 0
     frames: list[pl.DataFrame] = field(default_factory=list)
     _hashes: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
 
     def add(self, frame: pl.DataFrame, hashes: Array | None) -> None:
         """Sample from more rows; without hashes, if columns are missing, none is scored."""
-        if hashes is None or self.target not in frame.columns:
+        if hashes is None or self.target not in (None, *frame.columns):
             self.frames = self.frames or [frame.clear()]
             return
-        has_target = frame[self.target].is_not_null().to_numpy()
+        has_target = np.ones(frame.height, dtype=bool)
+        if self.target is not None:
+            has_target = frame[self.target].is_not_null().to_numpy()
         self.known += int(has_target.sum())
         hashes, frame = hashes[has_target], frame.filter(has_target)
         self.frames = [*self.frames, frame]
@@ -188,6 +191,8 @@ class Checked:
         The approximate share of scored rows that equal training rows.
     findings : tuple of Finding
         Warnings first.
+    placed : str
+        For a map, how many rows fit nowhere; "" for models with a target.
     """
 
     rows: int
@@ -202,6 +207,7 @@ class Checked:
     behind: float
     overlap: float
     findings: tuple[Finding, ...]
+    placed: str = ""
 
     @property
     def warnings(self) -> int:
@@ -230,6 +236,7 @@ class Checked:
             "behind": plain(self.behind),
             "overlap": self.overlap,
             "findings": [plain(finding.to_dict()) for finding in self.findings],
+            **({"placed": self.placed} if self.placed else {}),
         }
 
     @property
@@ -237,7 +244,7 @@ class Checked:
         """What matters, in one sentence."""
         codes = {finding.code for finding in self.findings if finding.severity == "warning"}
         drifts = len(codes & {f"S30{k}" for k in range(10)})
-        parts = [self._of_score("S311" in codes)]
+        parts = [self.placed or self._of_score("S311" in codes)]
         if "S312" in codes:
             parts.append("it is not optimal for its objective")
         elif self.certificate is not None and self.certificate.kind in ("exact", "optimal"):
@@ -277,7 +284,8 @@ class Checked:
         else:
             yield f"table       {counted(self.rows, 'row')}, not those of training"
         yield f"optimality  {self.optimality}"
-        yield f"score       {self.score or self.scored}"
+        if not self.placed:
+            yield f"score       {self.score or self.scored}"
         if self.score is not None:
             yield f"            on {self.scored}"
         if not math.isnan(self.expected):
@@ -290,13 +298,15 @@ class Checked:
             yield f"{finding.severity}: {finding}"
 
 
-def check(model: TableModel, source: Any, options: ReadingOptions | None = None) -> Checked:
+def check(
+    model: TableModel | TableMap, source: Any, options: ReadingOptions | None = None
+) -> Checked:
     """Check a model against a table.
 
     Parameters
     ----------
-    model : TableModel
-        A model of `gapless fit`.
+    model : TableModel or TableMap
+        A model of `gapless fit` or `gapless explore`.
     source : str, Path, bytes or binary stream
         A table with the columns of the model, as for `read_table`; it is read piece by piece.
     options : ReadingOptions or None, default=None
@@ -308,6 +318,8 @@ def check(model: TableModel, source: Any, options: ReadingOptions | None = None)
     """
     batches = batches_like(source, model.columns_, options or model.reading_)
     scan = scan_table(model, batches, source)
+    if isinstance(model, TableMap):
+        return _checked_map(model, scan)
     certificate, optimality = _certified(model, scan)
     score, scored = _scored(model, scan)
     is_unseen = scan.training is None or len(scan.training) < scan.tally.rows
@@ -333,6 +345,51 @@ def check(model: TableModel, source: Any, options: ReadingOptions | None = None)
         behind=behind,
         overlap=overlap,
         findings=tuple(sorted(findings, key=lambda each: each.severity != "warning")),
+    )
+
+
+# ---- maps ----------------------------------------------------------------------------------------
+
+# Rows further out than this share of the training rows count as odd.
+OUTER = 0.99
+
+
+def _checked_map(model: TableMap, scan: TableScan) -> Checked:
+    """How a table differs from the rows of a map, and how many of its rows fit nowhere on it."""
+    rows, absent = scan.table.frame.height, len(scan.tally.names) < len(model.profile_.columns)
+    count = 0 if absent or not rows else int(np.sum(model.unusual(scan.table) >= OUTER))
+    share = percent(count / max(rows, 1), 1)
+    usual = round((1 - OUTER) * model.rows_)
+    is_worse = is_more(count, max(rows, 1), usual, model.rows_, LEVEL)
+    placed = f"{share} of the rows fit nowhere on the map, {'more than' if is_worse else 'as'} expected"
+    findings = [
+        *(judge_tally(scan.tally) if scan.training is None else ()),
+        *_of_spellings(scan.tally),
+        *_of_overlap(_overlap(scan)),
+    ]
+    if is_worse:
+        findings.append(
+            found(
+                "S313",
+                "warning",
+                f"{share} of the rows are further from every group than {percent(OUTER, 0)} of the "
+                "training rows; gapless predict shows which.",
+            )
+        )
+    return Checked(
+        rows=scan.tally.rows,
+        is_training=scan.training is not None,
+        training_rows=model.profile_.rows,
+        certificate=None,
+        optimality=f"{model.pipeline_[-1].certificate_.verdict} {NOT_AGAIN}",
+        score=None,
+        scored="none: a map has no target",
+        expected=math.nan,
+        expected_error=math.nan,
+        behind=math.nan,
+        overlap=_overlap(scan),
+        findings=tuple(sorted(findings, key=lambda each: each.severity != "warning")),
+        placed="the table lacks columns of the map" if absent else placed,
     )
 
 

@@ -108,3 +108,12 @@ def seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
     return int(text)
+
+
+def count_or_auto(text: str) -> int | str:
+    """A number from 1 on, or "auto", as an option of the command line."""
+    if text == "auto":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on, or auto")
+    return int(text)

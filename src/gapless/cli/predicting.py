@@ -12,6 +12,7 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from gapless.choosing import TableModel
+from gapless.choosing.exploring import TableMap
 from gapless.data import (
     AS_FOUND,
     Column,
@@ -61,6 +62,11 @@ class Predictor:
     reading: ReadingOptions = AS_FOUND
 
     @property
+    def is_map(self) -> bool:
+        """Whether it places rows among groups, and predicts no target."""
+        return isinstance(self.model, TableMap)
+
+    @property
     def classes(self) -> Array | None:
         """The classes; None for numbers."""
         return getattr(self.model, "classes_", None)
@@ -85,7 +91,7 @@ class Predictor:
 
 def predictor_of(model: Any) -> Predictor:
     """A loaded model, applied to tables: one of `gapless fit`, or any saved one."""
-    if isinstance(model, TableModel):
+    if isinstance(model, TableModel | TableMap):
         features = tuple(column for column in model.columns_ if column.is_feature)
         levels = {
             each.column.name: frozenset(each.levels)
@@ -244,7 +250,7 @@ def _filled(frame: pl.DataFrame, absent: Sequence[str]) -> pl.DataFrame:
 
 def _free_names(predictor: Predictor, wanted: Wanted, taken: Sequence[str]) -> list[str]:
     """Names of the added columns, numbered if the table already has them."""
-    names = ["prediction"]
+    names = _of_map(predictor.model) if predictor.is_map else ["prediction"]
     if wanted.coverage is not None:
         names += ["lower", "upper"]
     if wanted.probabilities and predictor.classes is not None:
@@ -301,10 +307,12 @@ def _add(counts: dict[str, tuple[int, list[str]]], name: str, texts: pl.Series) 
 
 
 def _added(predictor: Predictor, frame: pl.DataFrame, wanted: Wanted) -> list[pl.Series]:
-    """Prediction, ends of the interval and probabilities, as requested."""
+    """Prediction, ends of the interval and probabilities, as requested; or places on a map."""
     if not frame.height:
         return _nothing(predictor, wanted)
     model, rows = predictor.model, predictor.rows(frame)
+    if predictor.is_map:
+        return _placed(model, rows)
     if wanted.coverage is not None:
         found = model.predict_interval(rows, coverage=wanted.coverage)
         columns = [found.prediction, found.lower, found.upper]
@@ -319,12 +327,28 @@ def _added(predictor: Predictor, frame: pl.DataFrame, wanted: Wanted) -> list[pl
     return [_series(values) for values in columns]
 
 
+def _of_map(model: TableMap) -> list[str]:
+    """Names of what a map says of a row: its group, if there are any, coordinates, and rank."""
+    of_groups = ["group"] if len(model.names_) > 1 else []
+    return [*of_groups, *(f"component_{k + 1}" for k in range(model.shown_)), "unusual"]
+
+
+def _placed(model: TableMap, rows: pl.DataFrame) -> list[pl.Series]:
+    scores, labels, distances = model.place(rows)
+    names = [pl.Series([model.names_[k] for k in labels])] if len(model.names_) > 1 else []
+    numbers = [*scores[:, : model.shown_].T, model.ranks(distances)]
+    return [*names, *(_series(np.ascontiguousarray(values)) for values in numbers)]
+
+
 def _series(values: Array) -> pl.Series:
     return pl.Series(values if values.dtype.kind in "iufb" else values.tolist())
 
 
 def _nothing(predictor: Predictor, wanted: Wanted) -> list[pl.Series]:
     """The same for no rows, which models refuse."""
+    if predictor.is_map:
+        of_groups = [pl.Series(dtype=pl.String)] if len(predictor.model.names_) > 1 else []
+        return [*of_groups, *[pl.Series(dtype=pl.Float64)] * (predictor.model.shown_ + 1)]
     labels = np.zeros(1) if predictor.classes is None else predictor.classes
     numbers = 2 * (wanted.coverage is not None) + wanted.probabilities * len(labels)
     return [_series(np.asarray(labels)).clear(), *[pl.Series(dtype=pl.Float64)] * numbers]

@@ -18,13 +18,15 @@ from gapless.choosing import (
     last_of,
     settings_of,
 )
-from gapless.choosing.report import Report, from_json
+from gapless.choosing.exploring import MapReport, TableMap
+from gapless.choosing.report import Report, wrapped
 from gapless.data import ColumnProfile, TableFeatures, counted
 from gapless.metrics import decimals, written
 from gapless.model_io import Description, describe, load
 
 from .._ground.percent import percent
 from .checking import plain
+from .results import recorded
 
 
 def objective_of(model: Any) -> str | None:
@@ -110,6 +112,8 @@ class Shown:
         What the model expects.
     file : Description
         The file, and which training rows it contains.
+    places : tuple of str
+        The groups and components of a map.
     """
 
     answer: str
@@ -125,6 +129,7 @@ class Shown:
     importance: str
     columns: tuple[ShownColumn, ...]
     file: Description
+    places: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain strings, numbers and lists."""
@@ -148,6 +153,9 @@ class Shown:
         yield from self._lines_of_file()
 
     def _lines_of_uses(self) -> Iterator[str]:
+        if self.places:
+            yield ""
+            yield from self.places
         if self.coefficients:
             yield "\ncoefficients: per standard deviation, and per unit of the column"
             yield from _cut([_line_of(each) for each in self.coefficients])
@@ -190,6 +198,8 @@ def shown_of(path: Path) -> Shown:
     Shown
     """
     model, file = load(path), describe(path)
+    if isinstance(model, TableMap):
+        return _shown_map(model, file)
     pipeline = model.pipeline_ if isinstance(model, TableModel) else model
     inner = last_of(pipeline)
     certificate = _of(inner, "certificate_")
@@ -213,6 +223,42 @@ def shown_of(path: Path) -> Shown:
     )
 
 
+def _shown_map(model: TableMap, file: Description) -> Shown:
+    """What is shown of a map: its groups and components, and the two gaps of each."""
+    report = _recorded(model)
+    said = report if isinstance(report, MapReport) else None
+    gaps = () if said is None else said.gaps
+    lines: list[str] = []
+    if said is not None:
+        for group in said.groups.shown:
+            lines += wrapped(f"group {group.name}", group.words)
+        for number, one in enumerate(said.components.shown, 1):
+            share = percent(one.share, 0)
+            lines += wrapped(f"component {number}", f"{share} of the variation; {one.words}")
+    features = sum(column.is_feature for column in model.columns_)
+    count = len(model.names_)
+    groups = "no groups" if count == 1 else counted(count, "group")
+    return Shown(
+        answer=(
+            f"Map with {counted(model.shown_, 'component')} and {groups}, from "
+            f"{counted(features, 'column')} and {counted(model.rows_, 'row')}."
+        ),
+        objective=None,
+        optimality="; ".join(f"{one.of}: {one.optimality}" for one in gaps) or None,
+        generalization="; ".join(f"{one.of}: {one.generalization}" for one in gaps) or None,
+        intervals=None,
+        settings={},
+        coefficients=(),
+        intercepts=(),
+        rules="",
+        importances=(),
+        importance="",
+        columns=tuple(_profiled(each) for each in model.profile_.columns),
+        file=file,
+        places=tuple(lines),
+    )
+
+
 def _of(model: Any, name: str) -> Any:
     """An attribute that a file may hold; computing one would need the training data."""
     return vars(model).get(name)
@@ -222,10 +268,10 @@ def _is_fitted(model: Any) -> bool:
     return any(name.endswith("_") and not name.startswith("_") for name in vars(model))
 
 
-def _recorded(model: Any) -> Report | None:
+def _recorded(model: Any) -> Any:
     """The report that a model holds; None if there is none, or it is of another version."""
     try:
-        return from_json(model.record_) if getattr(model, "record_", "") else None
+        return recorded(model) if getattr(model, "record_", "") else None
     except ValueError:
         return None
 

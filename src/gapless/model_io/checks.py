@@ -329,8 +329,46 @@ def _check_table_model(model: Any, where: str) -> None:
     require(takes_tables, where, "an error spread that does not accept tables")
 
 
+def _check_level_contrasts(contrasts: Any, where: str) -> None:
+    """Each column has levels with shares above 0 that add up to 1."""
+    if "shares_" not in vars(contrasts):
+        return
+    found = contrasts.shares_
+    names = list(vars(contrasts).get("feature_names_in_", ()))
+    require(list(found) == names, where, "shares of other columns")
+    for shares in found.values():
+        are_shares = isinstance(shares, dict) and all(
+            isinstance(level, str) and isinstance(share, float) and 0 < share <= 1
+            for level, share in shares.items()
+        )
+        is_whole = are_shares and (not shares or abs(sum(shares.values()) - 1) < 1e-6)
+        require(is_whole, where, "levels without shares that add up to 1")
+
+
+def _check_table_map(model: Any, where: str) -> None:
+    """A map takes tables, and has a name for each group and a variance for each direction."""
+    if "pipeline_" not in vars(model):
+        return
+    steps = [name_of(type(step)) for _, step in model.pipeline_.steps]
+    known = ["data.TableFeatures", "sklearn.ColumnTransformer", "decomposition.PCA"]
+    require(steps == known, where, "a preparation or components that a map does not have")
+    pca, clusters = model.pipeline_[-1], model.clusters_
+    fits = len(model.spread_) == pca.n_components_ and len(model.noise_) == pca.n_features_in_
+    require(fits, where, "variances of other components")
+    require(1 <= model.shown_ <= pca.n_components_, where, "more components than it has")
+    require(len(model.distances_) > 0, where, "no distances of training rows")
+    groups = 1
+    if clusters is not None:
+        centres = getattr(clusters, "cluster_centers_", np.zeros((0, 0)))
+        is_right = len(centres) > 0 and centres.shape[1] == pca.n_components_
+        require(is_right, where, "groups in another space")
+        groups = len(centres)
+    require(len(model.names_) == groups, where, "names of other groups")
+
+
 # The number of output columns of fitted transformers whose number varies.
 OUTPUTS: dict[str, Callable[[Any], int]] = {
+    "data.LevelContrasts": lambda levels: sum(len(each) for each in levels.shares_.values()),
     "sklearn.OneHotEncoder": lambda encoder: sum(encoder._n_features_outs),
     "sklearn.PolynomialFeatures": lambda features: features.n_output_features_,
     "sklearn.SplineTransformer": lambda splines: splines.n_features_out_,
@@ -356,6 +394,8 @@ MODEL_CHECKS: dict[str, Any] = {
     "sklearn.StandardScaler": _check_scaler,
     "sklearn.PolynomialFeatures": _check_polynomial,
     "sklearn.SplineTransformer": _check_splines,
+    "choosing.TableMap": _check_table_map,
     "choosing.TableModel": _check_table_model,
+    "data.LevelContrasts": _check_level_contrasts,
     "sklearn.TargetEncoder": _check_target_encoder,
 }

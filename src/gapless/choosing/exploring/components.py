@@ -1,4 +1,4 @@
-"""The components of a table: how many are real, and what they mean in columns."""
+"""What the components of a table mean in its columns."""
 
 from __future__ import annotations
 
@@ -6,36 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
-
 from ...data import Column
 from .sections import Loading
 
 Array = np.ndarray
 
-# Components computed at most; groups are looked for in at least so many, or in all of fewer.
-MOST_COMPONENTS, LEAST_FOR_GROUPS = 50, 10
 # A column belongs to a component from this correlation on, and this part of the largest one.
 LEAST_CORRELATION, PART_OF_LARGEST = 0.3, 0.6
 MOST_LOADINGS = 6
 # Levels with fewer rows do not name the end of a component.
 FEWEST_OF_A_LEVEL = 5
-
-
-def held_out_errors(variances: Array, rows: int, width: int, total: float) -> Array:
-    """The error of an unseen entry predicted from the others, for 0, 1, … components.
-
-    Generalized cross-validation, n·d·(residual)/((n − 1)·d − q·(n + d − q − 1))² for q components
-    (Josse and Husson 2012, Computational Statistics and Data Analysis 56).
-    """
-    counts = np.arange(len(variances) + 1)
-    residual = rows * np.maximum(total - np.concatenate([[0.0], np.cumsum(variances)]), 0.0)
-    freedom = (rows - 1) * width - counts * (rows + width - counts - 1.0)
-    errors = np.full(len(counts), np.inf)
-    good = freedom > 0
-    errors[good] = rows * width * residual[good] / freedom[good] ** 2
-    return errors
 
 
 def loadings_of(scores: Array, frame: pl.DataFrame, columns: Sequence[Column]) -> tuple[Loading, ...]:

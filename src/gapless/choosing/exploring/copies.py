@@ -17,6 +17,8 @@ Array = np.ndarray
 MOST_SETS, MOST_ROWS_SHOWN = 5, 5
 # Near copies are looked for among so many distinct rows.
 MOST_ROWS, FEWEST_ROWS = 20_000, 50
+# If more of the rows are repeated, the columns have few values, and close rows mean nothing.
+MOST_REPEATED = 0.2
 # The neighbour that shows how close rows are here; a near copy is at most so close in comparison,
 # and so close that chance would do it in one of ten tables.
 NEIGHBOURS, CLOSE, BY_CHANCE = 5, 0.1, 0.1
@@ -47,9 +49,14 @@ def find_copies(
         for one in sets[:MOST_SETS]
     )
     distinct = starts[starts < len(prepared)][:MOST_ROWS]
-    pairs = near_pairs(prepared[distinct]) if len(distinct) >= FEWEST_ROWS else []
+    is_searched = len(distinct) >= FEWEST_ROWS and again <= MOST_REPEATED * len(hashes)
+    pairs = near_pairs(prepared[distinct]) if is_searched else []
+    pairs = [(a, b) for a, b in pairs if _have_same_gaps(columns, distinct[a], distinct[b])]
     near = tuple(_near(distinct[a], distinct[b], rows, columns) for a, b in pairs[:MOST_SETS])
-    words = (_of_exact(again, sets, len(hashes)), _of_near(len(pairs), len(distinct), len(starts)))
+    words = (
+        _of_exact(again, sets, len(hashes)),
+        _of_near(len(pairs), len(distinct), len(starts)) if is_searched else "",
+    )
     return Copies(again, exact, len(pairs), near, tuple(text for text in words if text))
 
 
@@ -75,6 +82,11 @@ def near_pairs(prepared: Array) -> list[tuple[int, int]]:
         (min(int(a), int(others[a, 0])), max(int(a), int(others[a, 0]))) for a in order
     )
     return list(pairs)
+
+
+def _have_same_gaps(columns: Sequence[ColumnValues], a: int, b: int) -> bool:
+    """Whether the same values of two rows are missing; others are not known to be equal."""
+    return all(one.is_missing[a] == one.is_missing[b] for one in columns)
 
 
 def _near(a: int, b: int, rows: Array, columns: Sequence[ColumnValues]) -> SameRows:
@@ -106,16 +118,21 @@ def _of_exact(again: int, sets: Sequence[Array], rows: int) -> str:
     if not again:
         return "No two rows are equal in all columns on the map."
     verb = "equals" if again == 1 else "equal"
+    expected = ""
+    if again > MOST_REPEATED * rows:
+        expected = " This is to be expected if the columns have few distinct values."
     return (
         f"{counted(again, 'row')} of {rows:,} {verb} an earlier one in all columns on the map; "
-        f"{counted(len(sets), 'set')} of equal rows."
+        f"{_sets(len(sets))} of equal rows.{expected}"
     )
+
+
+def _sets(count: int) -> str:
+    return "there is 1 set" if count == 1 else f"there are {count:,} sets"
 
 
 def _of_near(pairs: int, looked: int, distinct: int) -> str:
     among = "" if looked == distinct else f" among {looked:,} of {distinct:,} distinct rows"
-    if looked < FEWEST_ROWS:
-        return ""
     if not pairs:
         return f"No two rows{among} are nearly equal."
     are = "pair of rows is" if pairs == 1 else "pairs of rows are"

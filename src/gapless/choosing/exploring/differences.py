@@ -66,7 +66,7 @@ class ColumnValues:
         if value == round(value) and abs(value) < 1e7:
             # Years and the like read better without a comma.
             return f"{value:.0f}" if abs(value) < 10_000 else f"{value:,.0f}"
-        return amount(value)
+        return three_digits(value)
 
     def differences(self, inside: Array) -> Iterator[Difference]:
         """How some rows differ from the others, in the values and in how many are missing."""
@@ -89,7 +89,7 @@ class ColumnValues:
         texts = [self.written(own), self.written(others)]
         if texts[0] == texts[1] and not is_date:
             what = "mean"
-            texts = [amount(float(np.nanmean(self.numbers[rows]))) for rows in (inside, ~inside)]
+            texts = [three_digits(float(np.nanmean(self.numbers[rows]))) for rows in (inside, ~inside)]
         return f"{word} {quoted(self.column.name)} ({what} {texts[0]} against {texts[1]})"
 
     def _of_missing(self, inside: Array) -> Iterator[Difference]:
@@ -120,6 +120,12 @@ class ColumnValues:
         shares = f"({percent(own[k], 0)} against {percent(others[k], 0)})"
         name = quoted(self.column.name)
         yield Difference(self.column.name, float(sizes[k]), f"{name} {_is(own[k], others[k])} {level} {shares}")
+
+
+def three_digits(value: float) -> str:
+    """A quantity to three digits, without zeros that say nothing."""
+    text = amount(value)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
 def _is(own: float, others: float) -> str:

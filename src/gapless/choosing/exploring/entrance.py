@@ -15,18 +15,13 @@ from sklearn.pipeline import Pipeline
 from ..._ground.interrupt import deadline
 from ..._ground.interrupt import time_limit as limited
 from ...data import Table, prepare, table_of
+from ...models.clustering import KMeans
+from ...models.decomposition import PCA
 from .. import Progress, reading_code
 from ..report import columns_and_findings, versions
 from . import words
 from .canonical import ExploredTable
-from .components import (
-    LEAST_FOR_GROUPS,
-    MOST_COMPONENTS,
-    PCA,
-    KMeans,
-    held_out_errors,
-    loadings_of,
-)
+from .components import loadings_of
 from .copies import find_copies
 from .differences import ColumnValues, differences_of
 from .grouping import (
@@ -57,6 +52,8 @@ Array = np.ndarray
 
 # Components described, rows drawn on the map, and values behind what tells groups apart.
 MOST_DESCRIBED, MOST_POINTS, MOST_DESCRIBED_ROWS = 4, 1_200, 100_000
+# Groups are looked for in at least so many components, or in all of fewer.
+LEAST_FOR_GROUPS = 10
 # The part of the time limit for finding groups.
 SHARE_OF_GROUPS = 0.5
 # The starts of the final fit, and the most groups that have names.
@@ -172,7 +169,8 @@ def explore(
     wanted = range(2, MOST_GROUPS + 1) if count is None else [count] if count > 1 else []
     with limited(None if math.isinf(limit) else SHARE_OF_GROUPS * limit):
         blurred = space.blurred(given, seed)
-        tried = try_groups(space.scores, blurred, list(wanted), seed, tell)
+        _, units = np.unique(given.hashes[given.sample], return_inverse=True)
+        tried = try_groups(space.scores, blurred, units, list(wanted), seed, tell)
     chosen = best_of(tried) if count is None else None
     number = chosen.count if chosen is not None else count or 1
     tell("describing what was found")
@@ -244,20 +242,18 @@ class _Space:
         prepared = pipeline.transform(frame)
         rows, width = prepared.shape
         most = min(rows - 1, width)
-        all_of_them = PCA(n_components=min(most, MOST_COMPONENTS)).fit(prepared)
-        total = float(np.var(prepared, axis=0).sum())
-        variances = np.asarray(all_of_them.explained_variance_) * (rows - 1) / rows
-        errors = held_out_errors(variances, rows, width, total)
         is_given = not isinstance(components, str)
         if is_given and int(components) > most:
             raise ValueError(f"components={components}, but the table has only {most}.")
-        real = int(components) if is_given else int(np.argmin(errors))
+        chosen = PCA(n_components="cv").fit(prepared)
+        real = int(components) if is_given else chosen.n_components_
         kept = max(real, 2) if is_given else min(max(real, LEAST_FOR_GROUPS), most)
         pca = PCA(n_components=kept).fit(prepared)
-        shares = variances / total if total > 0 else np.zeros(len(variances))
-        return cls(
-            pipeline, prepared, pca, pca.transform(prepared), real, shares, errors, is_given
-        )
+        shares = np.asarray(pca.explained_variance_ratio_)
+        scores = pca.transform(prepared)
+        errors = np.asarray(chosen.held_out_errors_)
+        errors = errors / errors[0] if errors[0] > 0 else np.ones(len(errors))
+        return cls(pipeline, prepared, pca, scores, real, shares, errors, is_given)
 
     def blurred(self, given: ExploredTable, seed: int) -> Array:
         """The same rows with values spread between neighbouring ones, to look for gaps in."""
@@ -349,15 +345,13 @@ def _components(given: ExploredTable, space: _Space) -> Components:
     for k in range(min(space.scores.shape[1], MOST_DESCRIBED, max(space.real, 2))):
         loadings = loadings_of(space.scores[:, k], frame, given.features)
         shown.append(Component(float(space.shares[k]), loadings, words.component(loadings)))
-    base = space.errors[0]
-    relative = space.errors / base if base > 0 else np.zeros(len(space.errors))
     width = int(min(len(space.prepared) - 1, space.prepared.shape[1]))
     return Components(
         real=space.real,
         width=width,
         for_groups=space.scores.shape[1],
         shares=tuple(float(share) for share in space.shares),
-        errors=tuple(float(e) if np.isfinite(e) else None for e in relative),
+        errors=tuple(float(e) if np.isfinite(e) else None for e in space.errors),
         shown=tuple(shown),
         words=words.components(space.real, width, space.shares.tolist(), space.is_given),
     )

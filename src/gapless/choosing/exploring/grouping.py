@@ -1,14 +1,15 @@
 """How many groups of rows there are: those with a gap between them that come back.
 
-Each trial splits the rows into halves and looks for k groups in both. Two groups are apart if rows
-of the *other* half are clearly rarer midway between the two centres than near either of them: a
-single cloud of any shape, long, skewed or heavy-tailed, has no such gap. And groups must come back:
-both halves must find the same ones (Hennig 2007, Computational Statistics and Data Analysis 52).
-The answer is the largest number of groups that pass, or one cloud if none does.
+Halves of the rows are drawn, and k groups found in each. Two groups are apart if rows that were
+*not* drawn are clearly rarer midway between the two centres than near either of them: a single
+cloud of any shape, long, skewed or heavy-tailed, has no such gap. And groups must come back in the
+halves (Hennig 2007, Computational Statistics and Data Analysis 52). The answer is the largest
+number of groups that pass, or one cloud if none does.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,17 +18,17 @@ import polars as pl
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import binom
 
-from ..._ground.interrupt import TimeLimit, check
+from ..._ground.interrupt import TimeLimit, check, deadline
 from ...data import Column, LevelContrasts
-from .components import KMeans
+from ...models.clustering import KMeans
+from ...unseen import stability
 
 Array = np.ndarray
 
 MOST_GROUPS = 10
-# Halves drawn, the rows they are drawn from, and the starts of each fit.
-TRIALS, MOST_ROWS, STARTS = 5, 6_000, 4
-# A gap is there if twice the median p-value of the trials is below this: such a median is valid
-# however the trials depend on each other (Meinshausen, Meier and Bühlmann 2009, JASA 104).
+# Halves drawn, at least and at most, the rows they are drawn from, and the starts of each fit.
+FEWEST_DRAWS, DRAWS, MOST_ROWS, STARTS = 4, 12, 6_000, 4
+# The p-value below which a gap is there.
 SURE = 0.05
 # A group that finds at most this much of itself again is not one (Hennig 2007).
 LEAST_AGREEMENT = 0.6
@@ -48,19 +49,21 @@ class Tried:
         The number of groups.
     doubt : float
         The p-value of the least visible gap between two neighbouring groups.
-    agreement : float
-        How much of itself the least stable group finds again in the other half, from 0 to 1.
     agreements : tuple of float
-        The same for each group, the largest first.
-    trials : int
+        How much of each group comes back in the halves drawn, from 0 to 1; the largest group first.
+    draws : int
         The number of halves drawn.
     """
 
     count: int
     doubt: float
-    agreement: float
     agreements: tuple[float, ...]
-    trials: int
+    draws: int
+
+    @property
+    def agreement(self) -> float:
+        """How much of the least stable group comes back."""
+        return min(self.agreements)
 
     @property
     def is_apart(self) -> bool:
@@ -76,6 +79,7 @@ class Tried:
 def try_groups(
     scores: Array,
     blurred: Array,
+    units: Array,
     counts: Sequence[int],
     seed: int,
     tell: Callable[[str], None],
@@ -88,76 +92,106 @@ def try_groups(
         Rows in the space of the components, in canonical order.
     blurred : ndarray of shape (n, m)
         The same rows with values spread out between neighbouring ones, to look for gaps in.
+    units : ndarray of int, shape (n,)
+        Equal rows have equal numbers, and are drawn together.
     counts : sequence of int
         The numbers of groups.
     seed : int
-        Seed of the halves and of the starts.
+        Seed of the draws and of the starts.
     tell : callable
         Called with words about the work.
 
     Returns
     -------
     list of Tried
-        Empty if the rows are too few, or the time limit passes before the first trial ends.
+        Empty if the rows are too few, or the time limit passes.
     """
-    draws = np.random.default_rng(seed)
-    keep = np.sort(draws.permutation(len(scores))[:MOST_ROWS])
-    scores, blurred = scores[keep], blurred[keep]
-    possible = [k for k in counts if 2 * k <= len(scores) // 2]
-    results: dict[int, list[tuple[float, Array]]] = {k: [] for k in possible}
+    keep = np.arange(len(scores))
+    if len(keep) > MOST_ROWS:
+        keep = np.sort(np.random.default_rng(seed).permutation(len(scores))[:MOST_ROWS])
+    possible = [k for k in counts if 2 * k <= len(np.unique(units[keep])) // 2]
+    if not possible:
+        return []
     try:
-        for trial in range(TRIALS):
-            tell(f"looking for groups, trial {trial + 1} of {TRIALS}")
-            order = draws.permutation(len(scores))
-            halves = order[: len(order) // 2], order[len(order) // 2 :]
-            seeds = [int(one) for one in draws.integers(2**31, size=2)]
-            found = {}
-            for k in possible:
-                check()
-                centres = [_centres(scores[half], k, at) for half, at in zip(halves, seeds)]
-                found[k] = _judged(scores, blurred, halves, centres)
-            for k, one in found.items():
-                results[k].append(one)
+        tell(f"looking for {possible[0]} to {possible[-1]} groups")
+        halves = _Halves(scores[keep], blurred[keep], possible, seed, tell)
+        found = stability(
+            halves.labels_of,
+            halves.labels,
+            units=units[keep],
+            draws=halves.draws,
+            most_rows=MOST_ROWS,
+            seed=seed,
+        )
     except TimeLimit:
-        pass
-    return [_summary(k, found) for k, found in results.items() if found]
+        return []
+    return [halves.summary(k, one.clusters) for k, one in enumerate(found)]
 
 
-def _centres(scores: Array, count: int, seed: int) -> Array:
-    model = KMeans(n_clusters=count, n_init=STARTS, random_state=seed).fit(scores)
-    return np.asarray(model.cluster_centers_)
+class _Halves:
+    """Groups found in halves of the rows, and how many of the other rows are between them."""
+
+    def __init__(
+        self, scores: Array, blurred: Array, counts: Sequence[int], seed: int, tell: Callable
+    ):
+        self.scores, self.blurred, self.counts, self.seed = scores, blurred, counts, seed
+        self.tell, self.drawn = tell, 0
+        began = time.monotonic()
+        self.centres = [self._centres(scores, k) for k in counts]
+        labels = [_nearest(scores, each) for each in self.centres]
+        # Groups are in the order of their sizes, the largest first.
+        orders = [np.argsort(-np.bincount(of, minlength=k), kind="stable") for of, k in zip(labels, counts)]
+        self.centres = [each[order] for each, order in zip(self.centres, orders)]
+        self.labels = np.column_stack([_nearest(scores, each) for each in self.centres])
+        self.pairs = [list(_neighbours(each)) for each in self.centres]
+        self.between = [np.zeros((len(pairs), 3)) for pairs in self.pairs]
+        left, spent = deadline() - time.monotonic(), time.monotonic() - began
+        self.draws = int(np.clip(left / max(spent, 1e-9), FEWEST_DRAWS, DRAWS))
+
+    def _centres(self, rows: Array, count: int) -> Array:
+        check()
+        model = KMeans(n_clusters=count, n_init=STARTS, random_state=self.seed).fit(rows)
+        return np.asarray(model.cluster_centers_)
+
+    def labels_of(self, drawn: Array) -> Array:
+        """The groups found in some rows; the other rows show whether there are gaps."""
+        self.drawn += 1
+        self.tell(f"looking for groups in {self.drawn} of {self.draws} halves of the rows")
+        is_drawn = np.zeros(len(self.scores), dtype=bool)
+        is_drawn[drawn] = True
+        rows, others = self.scores[drawn], self.blurred[~is_drawn]
+        labels = []
+        for k, count in enumerate(self.counts):
+            centres = _in_order_of(self._centres(rows, count), self.centres[k])
+            nearest = _nearest(others, centres)
+            for pair, (a, b) in enumerate(self.pairs[k]):
+                own = others[(nearest == a) | (nearest == b)]
+                self.between[k][pair] += _counts_between(own, centres[a], centres[b])
+            labels.append(_nearest(rows, centres))
+        return np.column_stack(labels)
+
+    def summary(self, k: int, agreements: Array) -> Tried:
+        """What the halves say of a number of groups."""
+        # Each row was among the others in about half of the draws, and counts once.
+        counts = np.round(self.between[k] / (0.5 * self.draws)).astype(int)
+        return Tried(
+            count=self.counts[k],
+            doubt=max(_doubt(each) for each in counts),
+            agreements=tuple(np.nan_to_num(agreements).tolist()),
+            draws=self.draws,
+        )
 
 
-def _judged(
-    scores: Array, blurred: Array, halves: tuple[Array, Array], centres: list[Array]
-) -> tuple[float, Array]:
-    """The least visible gap of two solutions, and how much of each group both agree on."""
-    first, second = centres
-    labels = [_nearest(scores, each) for each in centres]
-    overlap = _overlaps(*labels, len(first))
-    mine, other = linear_sum_assignment(-overlap)
-    second = second[other[np.argsort(mine)]]
-    # Each solution is judged by the rows of the other half.
-    rows = [blurred[halves[1]], blurred[halves[0]]]
-    doubts = [
-        _doubt(_counts_between(rows[0], first, a, b) + _counts_between(rows[1], second, a, b))
-        for a, b in _neighbours(first)
-    ]
-    sizes = np.bincount(labels[0], minlength=len(first))
-    agreements = overlap[mine, other][np.argsort(-sizes[mine], kind="stable")]
-    return max(doubts), agreements
+def _in_order_of(centres: Array, others: Array) -> Array:
+    """Centres in the order of those that they are nearest to, one each."""
+    apart = ((centres[:, None] - others[None]) ** 2).sum(axis=2)
+    own, place = linear_sum_assignment(apart)
+    return centres[own[np.argsort(place)]]
 
 
 def _nearest(scores: Array, centres: Array) -> Array:
     """The centre nearest to each row."""
     return np.argmin((centres**2).sum(axis=1) - 2 * scores @ centres.T, axis=1)
-
-
-def _overlaps(first: Array, second: Array, count: int) -> Array:
-    """Jaccard's index of every two groups: what they share, of what either has."""
-    together = np.bincount(first * count + second, minlength=count**2).reshape(count, count)
-    either = together.sum(axis=1)[:, None] + together.sum(axis=0)[None] - together
-    return together / np.maximum(either, 1)
 
 
 def _neighbours(centres: Array) -> Iterator[tuple[int, int]]:
@@ -172,11 +206,10 @@ def _neighbours(centres: Array) -> Iterator[tuple[int, int]]:
                 yield a, b
 
 
-def _counts_between(rows: Array, centres: Array, a: int, b: int) -> Array:
-    """Rows of two groups near the first centre, midway, and near the second, along their line."""
-    own = np.isin(_nearest(rows, centres), (a, b))
-    line = centres[b] - centres[a]
-    along = (rows[own] - centres[a]) @ line / max(line @ line, np.finfo(float).tiny)
+def _counts_between(rows: Array, first: Array, second: Array) -> Array:
+    """Rows near the first centre, midway, and near the second, along the line between them."""
+    line = second - first
+    along = (rows - first) @ line / max(line @ line, np.finfo(float).tiny)
     return np.array([np.sum(np.abs(along - place) < REACH) for place in (0.0, 0.5, 1.0)])
 
 
@@ -184,17 +217,6 @@ def _doubt(counts: Array) -> float:
     """The p-value of a gap: a density with one peak is at least as high midway as at one end."""
     near, midway, far = counts
     return float(max(binom.cdf(midway, midway + end, 0.5) for end in (near, far)))
-
-
-def _summary(count: int, found: list[tuple[float, Array]]) -> Tried:
-    agreements = np.mean([each for _, each in found], axis=0)
-    return Tried(
-        count=count,
-        doubt=min(2 * float(np.median([doubt for doubt, _ in found])), 1.0),
-        agreement=float(agreements.min()),
-        agreements=tuple(agreements.tolist()),
-        trials=len(found),
-    )
 
 
 def best_of(tried: Sequence[Tried]) -> Tried | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ..._ground.percent import percent
 from ...data import BoundedNumbers, LevelContrasts
-from ..report import joined, quoted
+from ..report import quoted
 from .differences import MISSING, ColumnValues
 from .sections import OddRow, OddRows
 from .table_map import TableMap
@@ -80,7 +81,7 @@ class _Reasons:
         """The columns that make the row at a place odd, in words."""
         row = {name: one.series[place : place + 1] for name, one in self.frame_columns.items()}
         frame = next(iter(row.values())).to_frame().with_columns(*row.values())
-        prepared = self.model.pipeline_[:-1].transform(frame)[0]
+        prepared = self.model.prepare(frame)[0]
         pca = self.model.pipeline_[-1]
         rebuilt = pca.inverse_transform(pca.transform(prepared[None]))[0]
         group = int(self.labels[place])
@@ -92,13 +93,16 @@ class _Reasons:
             found.append((max(alone, given), name, where, alone >= given))
         found.sort(key=lambda each: (-each[0], each[1]))
         least = max(LEAST_DEVIATION, PART_OF_LARGEST * found[0][0])
-        kept = [each for each in found if each[0] >= least][:MOST_REASONS] or found[:1]
-        return joined([
+        said = (
             self._words(name, place, group, None if is_alone else rebuilt[where])
-            for _, name, where, is_alone in kept
-        ])
+            for size, name, where, is_alone in found
+            if size >= least
+        )
+        kept = list(islice((text for text in said if text), MOST_REASONS))
+        return "; ".join(kept) or "no single column, but many that are slightly unusual together"
 
     def _words(self, name: str, place: int, group: int, expected: Array | None) -> str:
+        """What is odd about a column; "" if its value is the one to be expected."""
         one = self.frame_columns[name]
         inside = self.labels == group
         if one.column.role == "category":
@@ -107,12 +111,13 @@ class _Reasons:
             said = "missing" if level == MISSING else quoted(level)
             return f"{quoted(name)} is {said}, as in {percent(share, 1)} of {self._rows(group)}"
         value = one.written(float(one.numbers[place]))
-        if expected is not None and np.isfinite(one.numbers[place]):
+        if expected is not None:
             suggested = one.written(self._unscaled(name, float(expected[0])))
-            if suggested != value:
-                return f"{quoted(name)} is {value} where its other columns suggest {suggested}"
-        typical = one.written(float(np.nanmedian(one.numbers[inside])))
-        return f"{quoted(name)} is {value}, typically {typical}"
+            said = f"{quoted(name)} is {value} where its other columns suggest {suggested}"
+        else:
+            suggested = one.written(float(np.nanmedian(one.numbers[inside])))
+            said = f"{quoted(name)} is {value}, typically {suggested}"
+        return "" if value in (suggested, "missing") else said
 
     def _rows(self, group: int) -> str:
         return f"group {self.model.names_[group]}" if len(self.model.names_) > 1 else "all rows"

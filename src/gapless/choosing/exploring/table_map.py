@@ -20,6 +20,8 @@ Array = np.ndarray
 ROWS = 20_000
 # The training distances kept, and the least variance of a column or component, of 1.
 MOST_DISTANCES, LEAST_VARIANCE = 2_000, 1e-4
+# How often missing numbers are filled with what the components say of the row as filled before.
+FILLINGS = 10
 
 
 def name_of(place: int) -> str:
@@ -259,11 +261,39 @@ class TableMap(BaseEstimator):
         check_is_fitted(self)
         frame = table.frame if isinstance(table, Table) else table
         parts = [
-            self._place(self.pipeline_[:-1].transform(frame[first : first + ROWS]))
+            self._place(self.prepare(frame[first : first + ROWS]))
             for first in range(0, max(len(frame), 1), ROWS)
         ]
         scores, labels, distances = zip(*parts)
         return np.vstack(scores), np.concatenate(labels), np.concatenate(distances)
+
+    def prepare(self, frame: Any) -> Array:
+        """Rows as numbers, with missing ones as the components suggest them from the others.
+
+        Parameters
+        ----------
+        frame : data frame
+            Rows with the columns of the map.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        features = self.pipeline_[0].transform(frame)
+        prepared = self.pipeline_[1].transform(features)
+        numbers = self.pipeline_[1].named_transformers_.get("number")
+        if numbers is None:
+            return prepared
+        missing = np.zeros(prepared.shape, dtype=bool)
+        for k, name in enumerate(numbers.feature_names_in_):
+            missing[:, k] = features[str(name)].is_null().to_numpy()
+        rows = np.flatnonzero(missing.any(axis=1))
+        filled, blank = prepared[rows], missing[rows]
+        for _ in range(FILLINGS if len(rows) else 0):
+            rebuilt = self.pipeline_[-1].inverse_transform(self.pipeline_[-1].transform(filled))
+            filled[blank] = rebuilt[blank]
+        prepared[rows] = filled
+        return prepared
 
     def _place(self, prepared: Array) -> tuple[Array, Array, Array]:
         """The same for prepared rows."""

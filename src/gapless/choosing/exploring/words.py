@@ -16,6 +16,8 @@ from .sections import Components, Copies, Difference, Group, Loading, OddRows
 MOST_NAMED, MOST_COLUMNS = 6, 3
 # Agreement of a group between two draws of rows: from here on in one word or the other.
 FIRM, FAIR = 0.85, 0.75
+# Doubt up to which a gap is worth mentioning.
+MAYBE = 0.5
 
 
 # ---- components ----------------------------------------------------------------------------------
@@ -59,10 +61,9 @@ def components(real: int, width: int, shares: Sequence[float], is_given: bool) -
             "No component is real: entries of the table are not predicted better from the other "
             "columns of their row than without them, so each column varies on its own."
         )
-    are = "component is" if real == 1 else "components are"
-    more = "" if real < len(shares) else " or more"
+    are = "component is" if width == 1 else "components is" if real == 1 else "components are"
     return (
-        f"{real}{more} of {width:,} {are} real: with {'it' if real == 1 else 'them'}, held-out "
+        f"{real} of {width:,} {are} real: with {'it' if real == 1 else 'them'}, held-out "
         f"entries of the table are predicted best from the other columns of their row. "
         f"{'It carries' if real == 1 else 'They carry'} {percent(sum(shares[:real]), 0)} of the "
         "variation."
@@ -92,16 +93,29 @@ def groups(tried: Sequence[Tried], chosen: Tried | None, requested: int | None) 
         "least); the largest number that does is taken."
     )
     if chosen is None:
-        return ("No number of groups passes: the rows form one cloud without gaps.", rule)
+        none = "No number of groups passes: the rows form one cloud without clear gaps."
+        close = [one for one in tried if one.agreement >= FIRM and one.doubt < MAYBE]
+        if close:
+            best = min(close, key=lambda one: one.doubt)
+            none += (
+                f" {best.count} groups come closest: at least {percent(best.agreement, 0)} of each "
+                "comes back if other rows are drawn, but a gap between two of them may be due to "
+                f"chance (p = {best.doubt:.2f})."
+            )
+        return (none, rule)
     trust = {one.count: one for one in tried}[chosen.count]
     firm = min(trust.agreements)
     word = "very stable" if firm >= FIRM else "stable" if firm >= FAIR else "fairly stable"
     back = (
-        f"The groups are {word}: if other rows are drawn, at least {percent(firm, 0)} of each "
-        "group comes back on average."
+        f"The groups are {word}: if other rows are drawn, {_at_least(firm)} of each group comes "
+        "back."
     )
     larger = f" {most} is the largest number tried; there may be more." if chosen.count == most == MOST_GROUPS else ""
     return (f"{chosen.count} groups with gaps between them.{larger}", back, rule)
+
+
+def _at_least(share: float) -> str:
+    return "all" if share == 1 else f"at least {percent(share, 0)}"
 
 
 def _requested(count: int, tried: Sequence[Tried]) -> tuple[str, ...]:
@@ -112,7 +126,7 @@ def _requested(count: int, tried: Sequence[Tried]) -> tuple[str, ...]:
     if one.is_apart and one.comes_back:
         return (
             f"{begin}. There are gaps between them, and they are stable: if other rows are drawn, "
-            f"at least {percent(one.agreement, 0)} of each comes back.",
+            f"{_at_least(one.agreement)} of each comes back.",
         )
     lacks = [] if one.is_apart else ["there is no gap between at least two of them"]
     if not one.comes_back:
@@ -190,6 +204,11 @@ def advice(
         said.append(
             "Ask whether the groups come from how the table was made, such as two sources or two "
             "formats, before giving them a meaning."
+        )
+    if not shown:
+        said.append(
+            "To divide the rows into parts all the same, say into how many: gapless explore TABLE "
+            "--clusters 4."
         )
     said.append(
         "To predict one of the columns, name it as the target: gapless fit TABLE --target COLUMN."

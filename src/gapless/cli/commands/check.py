@@ -7,7 +7,7 @@ from typing import Any
 
 from ..options import add_reading_arguments, reading_of
 from ..printer import DONE, FINDINGS, Printer
-from .report import model_file
+from ..results import model_file
 
 HELP = "recertify and score a model, and compare a table with its training rows"
 
@@ -44,10 +44,11 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
 def _table_model(path: Any) -> Any:
     from gapless.choosing import TableModel
+    from gapless.choosing.exploring import TableMap
     from gapless.model_io import load
 
     model = load(path)
-    if isinstance(model, TableModel):
+    if isinstance(model, TableModel | TableMap):
         return model
     raise ValueError(
         f"{path} contains a {type(model).__name__} without columns, target and expected score, so "

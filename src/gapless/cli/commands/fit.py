@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
-import shlex
 import time
-from dataclasses import dataclass, replace
-from pathlib import Path
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
-from ..files import check_folder, whole_files
+from ..files import check_folder
 from ..options import add_reading_arguments, new_path, reading_of, seconds, seed, share
 from ..printer import DONE, FINDINGS, Printer
+from ..results import Pages, check_results, default_folder, print_results, write_results
+from ..results import tell as tell_of_work
 
 HELP = "compare models on a table, keep the simplest good one, and write it with a report"
-MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
 # Parts of the time limit for the choice and for everything except writing; the report gets the
 # rest.
 FOR_CHOOSING, FOR_ALL = 0.8, 0.96
@@ -110,19 +108,20 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     folder = args.out or default_folder(args.table)
     check_folder(folder)
 
-    _tell(printer, "loading models", 0.0, math.inf)
+    tell_of_work(printer, "loading models", 0.0, math.inf)
     _load()
     from gapless._ground.progress import without_lines
+    from gapless.choosing import TableModel
     from gapless.data import read_table
 
-    _tell(printer, f"reading {args.table}", 0.0, math.inf)
+    tell_of_work(printer, f"reading {args.table}", 0.0, math.inf)
     table = read_table(args.table, **reading_of(args).given(), time_limit=args.time_limit)
     target = _target_of(table) if args.target is None else args.target
     printer.detail(str(table))
     for note in table.notes:
         printer.detail(f"  {note}")
     if not args.overwrite:
-        check_results(folder, table)
+        check_results(folder, table, TableModel)
     began = time.monotonic()
     with without_lines():
         choice = _chosen(args, table, target, began, printer)
@@ -130,12 +129,12 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
             pages = _pages(choice, table, args.time_limit, began, printer)
         except Exception:
             # The model is kept; the error is reported like any other.
-            files = _write(choice, None, folder)
+            files = write_results(choice.model, None, folder)
             _say_without_report(args, choice, files, printer)
             raise
-    _tell(printer, "writing the files", time.monotonic() - began, args.time_limit)
-    files = _write(choice, pages, folder)
-    _say(args, pages, files, printer)
+    tell_of_work(printer, "writing the files", time.monotonic() - began, args.time_limit)
+    files = write_results(choice.model, pages, folder)
+    print_results(args.json, pages, files, printer)
     warned = any(finding.severity == "warning" for finding in choice.findings)
     return FINDINGS if args.strict and warned else DONE
 
@@ -147,12 +146,6 @@ def _load() -> None:
     from gapless.choosing.report import page
 
     page()
-
-
-def _tell(printer: Printer, text: str, seconds: float, limit: float) -> None:
-    """Report work that belongs to no model, like the events of a choice."""
-    event = SimpleNamespace(model="", done=0, total=0, seconds=seconds, limit=limit, text=text)
-    printer.progress(event)
 
 
 def _chosen(
@@ -185,56 +178,17 @@ def _chosen(
     )
 
 
-@dataclass(frozen=True)
-class Pages:
-    """A report in its three forms."""
-
-    json: str
-    html: str
-    text: str
-
-
 def _pages(choice: Any, table: Any, limit: float, began: float, printer: Printer) -> Pages:
     """The report of a choice, within the rest of the time limit."""
     from gapless.choosing.report import summarize, to_html, to_json, to_text
 
     def tell(part: str) -> None:
-        _tell(printer, f"report: {part}", time.monotonic() - began, limit)
+        tell_of_work(printer, f"report: {part}", time.monotonic() - began, limit)
 
     left = FOR_ALL * limit - PAGES - (time.monotonic() - began)
     report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=tell)
     tell("pages")
     return Pages(to_json(report), to_html(report), to_text(report))
-
-
-def _write(choice: Any, pages: Pages | None, folder: Path) -> dict[str, str]:
-    """Write the model, which holds the report too, and the report as a page, if there is one."""
-    from gapless.model_io import save
-
-    choice.model.record_ = "" if pages is None else pages.json
-    with whole_files(folder) as new:
-        save(choice.model, new(MODEL_FILE))
-        if pages is not None:
-            new(REPORT_FILE).write_text(pages.html, encoding="utf-8")
-    model, report = folder / MODEL_FILE, folder / REPORT_FILE
-    if pages is None:
-        # A page left by an earlier run would pass for that of this model.
-        report.unlink(missing_ok=True)
-        return {"model": str(model)}
-    return {"model": str(model), "report": str(report)}
-
-
-def _say(args: argparse.Namespace, pages: Pages, files: dict[str, str], printer: Printer) -> None:
-    import json
-
-    if args.json:
-        printer.json({**json.loads(pages.json), "files": files})
-        return
-    printer.answer(pages.text)
-    printer.plain(
-        f"\nmodel   {files['model']}\nreport  {files['report']}\n"
-        f"next    gapless predict {shlex.quote(files['model'])} NEW_TABLE"
-    )
 
 
 def _say_without_report(
@@ -246,68 +200,6 @@ def _say_without_report(
     else:
         printer.answer(f"{choice}\n\nmodel   {files['model']}")
     printer.note("The model was saved, but its report could not be written:")
-
-
-# Suffixes removed from the name of a table, in turn.
-PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
-TABLES = (
-    *(".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".json", ".jsonl", ".ndjson"),
-    *(".parquet", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-)
-
-
-def default_folder(table: str) -> Path:
-    """The folder for a table's files, in the working directory: houses.csv.gz → houses.gapless."""
-    path = Path("table" if table == "-" else Path(table).name)
-    for suffixes in (PACKED, TABLES):
-        path = path.with_suffix("") if path.suffix.lower() in suffixes else path
-    return Path(f"{path}.gapless")
-
-
-def check_results(folder: Path, table: Any) -> None:
-    """Check that a folder holds no results of another table.
-
-    They belong to the same one if it has the same name, or the exact rows of the fit.
-
-    Raises
-    ------
-    ValueError
-        If it does, or holds an unreadable model.
-    """
-    from gapless.model_io import load
-
-    path = folder / MODEL_FILE
-    if not path.exists():
-        return
-    try:
-        model = load(path)
-        source = _source_of(model)
-        is_same = _is_of(model, source, table)
-    except (ValueError, OSError):
-        source, is_same = "", False
-    if not is_same:
-        whose = f"a model of {source}, another table" if source else "another model"
-        raise ValueError(
-            f"{folder} already contains {whose}; name another folder with --out DIR, "
-            "or replace it with --overwrite."
-        )
-
-
-def _source_of(model: Any) -> str:
-    """The table that a model was fitted to, as its report calls it."""
-    from gapless.choosing.report import from_json
-
-    record = getattr(model, "record_", "")
-    return from_json(record).source if record else ""
-
-
-def _is_of(model: Any, source: str, table: Any) -> bool:
-    from gapless.choosing import TableModel
-
-    if not isinstance(model, TableModel):
-        return False
-    has_name = source == table.source != "standard input"
-    return has_name or model.profile_.training_rows(table) is not None
 
 
 def _target_of(table: Any) -> str:

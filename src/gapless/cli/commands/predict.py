@@ -9,9 +9,9 @@ from typing import Any
 from ..files import check_file
 from ..options import add_reading_arguments, new_path, reading_of, share
 from ..printer import DONE, Printer
-from .report import model_file
+from ..results import model_file
 
-HELP = "add predictions to a table, with probabilities or intervals"
+HELP = "add predictions to a table, with probabilities or intervals; or groups and coordinates"
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -84,7 +84,8 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     for sentence in noticed.sentences():
         printer.note(sentence)
     if out is not None:
-        printer.answer(f"{rows:,} prediction{'' if rows == 1 else 's'} in {out}")
+        what = "row" if predictor.is_map else "prediction"
+        printer.answer(f"{rows:,} {what}{'' if rows == 1 else 's'} in {out}")
     return DONE
 
 
@@ -105,6 +106,14 @@ def _format_of(asked: str | None, out: Path | None) -> str:
 def _wanted(args: argparse.Namespace, predictor: Any, form: str, printer: Printer) -> Any:
     from ..predicting import Wanted
 
+    if predictor.is_map:
+        if args.proba or args.coverage is not None:
+            raise ValueError(
+                "this model places rows on a map and predicts no target; drop --proba and "
+                "--coverage."
+            )
+        fills = args.missing_columns == "fill"
+        return Wanted(probabilities=False, coverage=None, fills=fills, typed=form not in TEXTS)
     if args.proba and not predictor.has_probabilities:
         what = "numbers" if predictor.classes is None else "classes without probabilities"
         raise ValueError(f"this model predicts {what}; drop --proba.")

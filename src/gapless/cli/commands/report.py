@@ -10,7 +10,7 @@ from typing import Any
 from ..files import check_file, whole_files
 from ..options import new_path
 from ..printer import DONE, Printer
-from .fit import MODEL_FILE
+from ..results import model_file, recorded
 
 HELP = "show the report of a fitted model, or write it to a file"
 
@@ -36,8 +36,13 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         _check_out(out)
     report = _report_of(path)
 
+    from gapless.choosing.exploring import MapReport
+    from gapless.choosing.exploring import to_html as map_to_html
+    from gapless.choosing.exploring import to_text as map_to_text
     from gapless.choosing.report import to_html, to_json, to_text
 
+    if isinstance(report, MapReport):
+        to_html, to_text = map_to_html, map_to_text
     if out is not None:
         render = {".html": to_html, ".htm": to_html, ".json": to_json, ".txt": to_text}[out.suffix]
         with whole_files(out.parent) as new:
@@ -50,19 +55,6 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     return DONE
 
 
-def model_file(name: str) -> Path:
-    """The model file for a path to it or to the folder that `fit` wrote."""
-    path = Path(name)
-    if path.is_dir():
-        if not (path / MODEL_FILE).is_file():
-            raise ValueError(f"{path} has no {MODEL_FILE}; name the folder that gapless fit wrote.")
-        return path / MODEL_FILE
-    if not path.is_file():
-        what = "is not a file" if path.exists() else "does not exist"
-        raise ValueError(f"{path} {what}; name a model file, or the folder that gapless fit wrote.")
-    return path
-
-
 def _check_out(out: Path) -> None:
     if out.suffix not in (".html", ".htm", ".json", ".txt"):
         raise ValueError(f"{out} must end in .html, .json or .txt, which sets the format.")
@@ -70,13 +62,12 @@ def _check_out(out: Path) -> None:
 
 
 def _report_of(path: Path) -> Any:
-    from gapless.choosing.report import from_json
     from gapless.model_io import load
 
-    record = getattr(load(path), "record_", "")
-    if not record:
+    model = load(path)
+    if not getattr(model, "record_", ""):
         raise ValueError(
-            f"{path} contains no report: it was not written by gapless fit, or the report failed; "
+            f"{path} contains no report: it was not written by gapless fit or explore, or the report failed; "
             f"gapless show {path} shows what is known about the model."
         )
-    return from_json(record)
+    return recorded(model)

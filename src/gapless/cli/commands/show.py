@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..printer import DONE, Printer
-from .report import model_file
+from ..results import model_file
 
 HELP = "show what a model file contains: objective, coefficients or rules, columns, training rows"
 
