@@ -95,8 +95,8 @@ def test_predict_takes_no_rows_and_no_options_of_targets(explored, run, tmp_path
 
 
 def test_report_show_and_check_know_the_map(explored, run, tmp_path):
-    code, out, _ = run("report", explored.folder)
-    assert code == 0
+    code, out, err = run("report", explored.folder)
+    assert code == 0, err
     assert explored.out.startswith(out.rstrip("\n"))
     code, _, _ = run("report", explored.folder, "-o", tmp_path / "again.html")
     assert (tmp_path / "again.html").read_text() == (explored.folder / "report.html").read_text()

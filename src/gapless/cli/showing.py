@@ -113,7 +113,7 @@ class Shown:
     file : Description
         The file, and which training rows it contains.
     places : tuple of str
-        The groups and components of a map.
+        The groups and components of a map, and the gaps of both.
     """
 
     answer: str
@@ -235,6 +235,9 @@ def _shown_map(model: TableMap, file: Description) -> Shown:
         for number, one in enumerate(said.components.shown, 1):
             share = percent(one.share, 0)
             lines += wrapped(f"component {number}", f"{share} of the variation; {one.words}")
+    for gap in gaps:
+        lines += wrapped(f"optimality of the {gap.of}", gap.optimality)
+        lines += wrapped(f"{gap.of} on unseen rows", gap.generalization)
     features = sum(column.is_feature for column in model.columns_)
     count = len(model.names_)
     groups = "no groups" if count == 1 else counted(count, "group")
@@ -244,8 +247,8 @@ def _shown_map(model: TableMap, file: Description) -> Shown:
             f"{counted(features, 'column')} and {counted(model.rows_, 'row')}."
         ),
         objective=None,
-        optimality="; ".join(f"{one.of}: {one.optimality}" for one in gaps) or None,
-        generalization="; ".join(f"{one.of}: {one.generalization}" for one in gaps) or None,
+        optimality=None,
+        generalization=None,
         intervals=None,
         settings={},
         coefficients=(),

@@ -7,16 +7,20 @@ sections is what was found as plain data, with sentences in words; to_text, to_j
 render it with the machinery of `report`. Called by cli; may import choosing and its report.
 """
 
-from typing import TYPE_CHECKING
+from .entrance import Exploration, explore
+from .sections import MapReport
+from .table_map import TableMap
+from .to_html import page, to_html
+from .to_json import from_json
+from .to_text import to_text
 
-from ..._ground.first_use import on_first_use
-
-if TYPE_CHECKING:
-    from .entrance import Exploration, explore
-    from .sections import MapReport
-    from .table_map import TableMap
-    from .to_html import page, to_html
-    from .to_json import from_json
-    from .to_text import to_text
-
-__getattr__, __dir__, __all__ = on_first_use(__name__)
+__all__ = [
+    "Exploration",
+    "MapReport",
+    "TableMap",
+    "explore",
+    "from_json",
+    "page",
+    "to_html",
+    "to_text",
+]

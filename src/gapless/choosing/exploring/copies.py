@@ -20,8 +20,10 @@ MOST_ROWS, FEWEST_ROWS = 20_000, 50
 # If more of the rows are repeated, the columns have few values, and close rows mean nothing.
 MOST_REPEATED = 0.2
 # The neighbour that shows how close rows are here; a near copy is at most so close in comparison,
-# and so close that chance would do it in one of ten tables.
-NEIGHBOURS, CLOSE, BY_CHANCE = 5, 0.1, 0.1
+# and so close that chance would do it in one of a hundred tables.
+NEIGHBOURS, CLOSE, BY_CHANCE = 5, 0.1, 0.01
+# The part of the ratios that the dimension is estimated from: copies are among the others.
+USED = 0.9
 MOST_COLUMNS_SHOWN = 3
 
 
@@ -74,7 +76,10 @@ def near_pairs(prepared: Array) -> list[tuple[int, int]]:
     if not apart.any():
         return []
     logs = np.sort(np.log(second[apart] / first[apart]))
-    dimension = 1.0 / max(float(logs[: max(int(0.9 * len(logs)), 1)].mean()), 1e-2)
+    # The mean of the smaller part of an exponential variable, relative to that of all.
+    smaller = 1.0 + (1.0 - USED) / USED * np.log(1.0 - USED)
+    mean = float(logs[: max(int(USED * len(logs)), 1)].mean())
+    dimension = smaller / max(mean, 1e-2)
     by_chance = (BY_CHANCE / ((NEIGHBOURS - 1) * len(prepared))) ** (1.0 / dimension)
     is_near = first < min(by_chance, CLOSE) * last
     order = np.flatnonzero(is_near)[np.argsort(first[is_near], kind="stable")]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ..._ground.interrupt import deadline
+from ..._ground.interrupt import TimeLimit, deadline
 from ..._ground.interrupt import time_limit as limited
 from ...data import Table, prepare, table_of
 from ...models.clustering import KMeans
@@ -176,7 +176,7 @@ def explore(
     tell("describing what was found")
     model, placed = _mapped(given, space, number, seed)
     values = [ColumnValues(column, given.frame[column.name]) for column in given.features]
-    report = _report(given, space, model, placed, values, tried, chosen, count, began, seed)
+    report = _report(given, space, model, placed, values, tried, chosen, count, (began, limit), seed)
     return Exploration(report, model, *_in_table_order(model, placed, given))
 
 
@@ -228,6 +228,7 @@ class _Space:
 
     pipeline: Any
     prepared: Array
+    chosen: Any
     pca: Any
     scores: Array
     real: int
@@ -245,15 +246,18 @@ class _Space:
         is_given = not isinstance(components, str)
         if is_given and int(components) > most:
             raise ValueError(f"components={components}, but the table has only {most}.")
-        chosen = PCA(n_components="cv").fit(prepared)
-        real = int(components) if is_given else chosen.n_components_
+        chosen = tried = PCA(n_components="cv").fit(prepared)
+        errors = np.asarray(tried.held_out_errors_)
+        errors = errors / errors[0] if errors[0] > 0 else np.ones(len(errors))
+        found = tried.n_components_ if errors[tried.n_components_] < 1.0 else 0
+        real = int(components) if is_given else found
+        if is_given:
+            chosen = PCA(n_components=real).fit(prepared)
         kept = max(real, 2) if is_given else min(max(real, LEAST_FOR_GROUPS), most)
         pca = PCA(n_components=kept).fit(prepared)
         shares = np.asarray(pca.explained_variance_ratio_)
         scores = pca.transform(prepared)
-        errors = np.asarray(chosen.held_out_errors_)
-        errors = errors / errors[0] if errors[0] > 0 else np.ones(len(errors))
-        return cls(pipeline, prepared, pca, scores, real, shares, errors, is_given)
+        return cls(pipeline, prepared, chosen, pca, scores, real, shares, errors, is_given)
 
     def blurred(self, given: ExploredTable, seed: int) -> Array:
         """The same rows with values spread between neighbouring ones, to look for gaps in."""
@@ -298,9 +302,10 @@ def _report(
     tried: Sequence[Tried],
     chosen: Tried | None,
     count: int | None,
-    began: float,
+    clocked: tuple[float, float],
     seed: int,
 ) -> MapReport:
+    began, limit = clocked
     scores, labels, distances = placed
     components = _components(given, space)
     known = chosen if count is None else next(iter(tried), None)
@@ -328,7 +333,7 @@ def _report(
         odd=odd,
         copies=copies,
         points=_points(model, scores, labels),
-        gaps=_gaps(model),
+        gaps=_gaps(space, model, limit - (clock.monotonic() - began)),
         data=columns_and_findings(
             given.table, given.columns, given.findings, given.table.notes, leading
         ),
@@ -402,16 +407,20 @@ def _points(model: TableMap, scores: Array, labels: Array) -> Points:
     )
 
 
-def _gaps(model: TableMap) -> tuple[Gaps, ...]:
-    """Both gaps of the components, and of the groups if there are any."""
-    fits = [("components", model.pipeline_[-1])]
+def _gaps(space: _Space, model: TableMap, seconds: float) -> tuple[Gaps, ...]:
+    """Both gaps of the real components, and of the groups if there are any."""
+    fits = [("components", space.chosen)] if space.real else []
     if model.clusters_ is not None:
         fits.append(("groups", model.clusters_))
-    return tuple(
-        Gaps(name, str(fit.certificate_.verdict), str(fit.generalization_.verdict))
-        for name, fit in fits
-        if hasattr(fit, "certificate_")
-    )
+    found = []
+    with limited(None if math.isinf(seconds) else max(seconds, 0.0)):
+        for name, fit in fits:
+            try:
+                unseen = words.unseen(fit.generalization_, is_of_groups=name == "groups")
+            except TimeLimit:
+                unseen = "not known: there was no time to find out"
+            found.append(Gaps(name, str(fit.certificate_.verdict), unseen))
+    return tuple(found)
 
 
 def _code(

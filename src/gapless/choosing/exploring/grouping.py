@@ -27,11 +27,11 @@ Array = np.ndarray
 
 MOST_GROUPS = 10
 # Halves drawn, at least and at most, the rows they are drawn from, and the starts of each fit.
-FEWEST_DRAWS, DRAWS, MOST_ROWS, STARTS = 4, 12, 6_000, 4
+FEWEST_DRAWS, DRAWS, MOST_ROWS, STARTS = 4, 10, 6_000, 2
 # The p-value below which a gap is there.
 SURE = 0.05
-# A group that finds at most this much of itself again is not one (Hennig 2007).
-LEAST_AGREEMENT = 0.6
+# A group of which less comes back is not a stable one (Hennig 2007).
+LEAST_AGREEMENT = 0.75
 # Half the width of the places where rows are counted, in distances between two centres.
 REACH = 1 / 6
 # How far a level is spread out, relative to its distance from the mean: two levels of a single

@@ -75,27 +75,30 @@ class _Reasons:
         self.model, self.columns, self.labels = model, columns, labels
         self.frame_columns = {one.column.name: one for one in columns}
         self.blocks = column_blocks(model)
-        self.centres = model.pipeline_[-1].inverse_transform(model.centres)
+        self.typical, self.factors = model.typical_rows(), model.factors
+        covariance = (self.factors.directions**2) @ self.factors.spread + self.factors.noise
+        self.deviations = np.sqrt(covariance)
 
     def of(self, place: int) -> str:
         """The columns that make the row at a place odd, in words."""
         row = {name: one.series[place : place + 1] for name, one in self.frame_columns.items()}
         frame = next(iter(row.values())).to_frame().with_columns(*row.values())
-        prepared = self.model.prepare(frame)[0]
-        pca = self.model.pipeline_[-1]
-        rebuilt = pca.inverse_transform(pca.transform(prepared[None]))[0]
         group = int(self.labels[place])
+        prepared = self.model.prepare(frame)[0]
+        apart = prepared - self.typical[group]
+        pulled = self.factors.precision_times(apart[None])[0]
         found = []
         for name, where in self.blocks:
-            alone = float(np.sqrt(np.sum((prepared - self.centres[group])[where] ** 2)))
-            noise = np.sqrt(self.model.noise_[where])
-            given = float(np.sqrt(np.sum(((prepared - rebuilt)[where] / noise) ** 2)))
-            found.append((max(alone, given), name, where, alone >= given))
+            alone = float(np.sqrt(np.mean((apart[where] / self.deviations[where]) ** 2)))
+            # What is left of a column after a prediction from all others of its row.
+            left = np.linalg.solve(self.factors.precision_of(where), pulled[where])
+            given = float(np.sqrt(max(left @ pulled[where], 0.0) / len(left)))
+            found.append((max(alone, given), name, prepared[where] - left, alone >= given))
         found.sort(key=lambda each: (-each[0], each[1]))
         least = max(LEAST_DEVIATION, PART_OF_LARGEST * found[0][0])
         said = (
-            self._words(name, place, group, None if is_alone else rebuilt[where])
-            for size, name, where, is_alone in found
+            self._words(name, place, group, None if is_alone else expected)
+            for size, name, expected, is_alone in found
             if size >= least
         )
         kept = list(islice((text for text in said if text), MOST_REASONS))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +24,41 @@ ROWS = 20_000
 MOST_DISTANCES, LEAST_VARIANCE = 2_000, 1e-4
 # How often missing numbers are filled with what the components say of the row as filled before.
 FILLINGS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Rows that vary along directions, and in each column on their own: Σ = V S Vᵀ + N.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (d, m)
+        V, orthonormal.
+    spread : ndarray of shape (m,)
+        S, the variance along each.
+    noise : ndarray of shape (d,)
+        N, the variance of each column that is left.
+    """
+
+    directions: Array
+    spread: Array
+    noise: Array
+
+    @cached_property
+    def _inner(self) -> Array:
+        """(S⁻¹ + VᵀN⁻¹V)⁻¹, for Σ⁻¹ by the formula of Woodbury."""
+        scaled = self.directions / self.noise[:, None]
+        return np.linalg.inv(np.diag(1.0 / self.spread) + self.directions.T @ scaled)
+
+    def precision_times(self, rows: Array) -> Array:
+        """Σ⁻¹ times each row, (n, d)."""
+        scaled = rows / self.noise
+        return scaled - (scaled @ self.directions @ self._inner) @ (self.directions.T / self.noise)
+
+    def precision_of(self, where: slice) -> Array:
+        """The block of Σ⁻¹ of some columns."""
+        part = self.directions[where] / self.noise[where, None]
+        return np.diag(1.0 / self.noise[where]) - part @ self._inner @ part.T
 
 
 def name_of(place: int) -> str:
@@ -254,9 +291,8 @@ class TableMap(BaseEstimator):
         Returns
         -------
         scores, labels, distances : ndarray of shape (n, m), (n,) and (n,)
-            The squared distance adds up squares along the components, each divided by its variance
-            within groups, and those of what the components do not explain, each divided by its
-            variance: the Mahalanobis distance of a factor model with the same spread in all groups.
+            That of Mahalanobis, from the centre of the group, for rows that vary alike in all
+            groups: along the components, and each column on its own.
         """
         check_is_fitted(self)
         frame = table.frame if isinstance(table, Table) else table
@@ -296,12 +332,20 @@ class TableMap(BaseEstimator):
         return prepared
 
     def _place(self, prepared: Array) -> tuple[Array, Array, Array]:
-        """The same for prepared rows."""
         scores = self.pipeline_[-1].transform(prepared)
         labels = self._labels(scores)
-        inside = (scores - self.centres[labels]) ** 2 / self.spread_
-        rest = (prepared - self.pipeline_[-1].inverse_transform(scores)) ** 2 / self.noise_
-        return scores, labels, np.sqrt(inside.sum(axis=1) + rest.sum(axis=1))
+        apart = prepared - self.typical_rows()[labels]
+        squares = np.einsum("ij,ij->i", apart, self.factors.precision_times(apart))
+        return scores, labels, np.sqrt(np.maximum(squares, 0.0))
+
+    def typical_rows(self) -> Array:
+        """The prepared row at the centre of each group, (k, d)."""
+        return np.asarray(self.pipeline_[-1].inverse_transform(self.centres))
+
+    @property
+    def factors(self) -> Factors:
+        """How the rows of a group vary around its centre."""
+        return Factors(self.pipeline_[-1].components_.T, self.spread_, self.noise_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

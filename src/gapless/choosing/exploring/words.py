@@ -8,14 +8,16 @@ import numpy as np
 
 from ..._ground.percent import percent
 from ...data import counted
+from ...metrics import decimals, written
+from ...unseen import Generalization
 from ..report import joined, quoted
 from .grouping import LEAST_AGREEMENT, MOST_GROUPS, Tried
 from .sections import Components, Copies, Difference, Group, Loading, OddRows
 
 # Names of groups in an answer, and columns that tell them apart.
 MOST_NAMED, MOST_COLUMNS = 6, 3
-# Agreement of a group between two draws of rows: from here on in one word or the other.
-FIRM, FAIR = 0.85, 0.75
+# From this much on, a group that comes back is very stable.
+FIRM = 0.85
 # Doubt up to which a gap is worth mentioning.
 MAYBE = 0.5
 
@@ -105,7 +107,7 @@ def groups(tried: Sequence[Tried], chosen: Tried | None, requested: int | None) 
         return (none, rule)
     trust = {one.count: one for one in tried}[chosen.count]
     firm = min(trust.agreements)
-    word = "very stable" if firm >= FIRM else "stable" if firm >= FAIR else "fairly stable"
+    word = "very stable" if firm >= FIRM else "stable"
     back = (
         f"The groups are {word}: if other rows are drawn, {_at_least(firm)} of each group comes "
         "back."
@@ -142,6 +144,30 @@ def tried(one: Tried) -> str:
     gap = "gaps between all" if one.is_apart else "no gap between some"
     back = "come back" if one.comes_back else "do not come back"
     return f"{gap}, {back} ({percent(one.agreement, 0)})"
+
+
+# ---- the gaps ------------------------------------------------------------------------------------
+
+
+def unseen(found: Generalization, *, is_of_groups: bool) -> str:
+    """How well components or groups describe unseen rows.
+
+    How many there should be is decided elsewhere, by gaps: a cloud is described more closely by
+    more centres too.
+    """
+    if not is_of_groups or not np.isfinite(found.unseen):
+        return str(found.verdict)
+    digits = decimals(-found.standard_error, found.standard_error, found.unseen)
+    train, new, error = (
+        written(value, digits) for value in (found.train, found.unseen, found.standard_error)
+    )
+    kind = str(found.verdict).partition(":")[0]
+    more = ""
+    if kind == "under-fitted":
+        more = "; more centres would come closer to the rows, but without gaps between them"
+    elif kind == "over-fitted":
+        more = "; fewer centres would describe unseen rows better"
+    return f"{found.metric} {new} ± {error} on unseen rows, {train} on training rows{more}"
 
 
 # ---- the answer ----------------------------------------------------------------------------------
