@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 import gapless
 from gapless.cli.__main__ import main
 from gapless.cli.commands import fit
-from gapless.cli.results import default_folder
 from gapless.cli.printer import Printer
+from gapless.cli.results import default_folder
 
 QUICK = ("--models", "pruned tree", "naive Bayes", "--time-limit", "8")
 

@@ -361,7 +361,9 @@ def _checked_map(model: TableMap, scan: TableScan) -> Checked:
     share = percent(count / max(rows, 1), 1)
     usual = round((1 - OUTER) * model.rows_)
     is_worse = is_more(count, max(rows, 1), usual, model.rows_, LEVEL)
-    placed = f"{share} of the rows fit nowhere on the map, {'more than' if is_worse else 'as'} expected"
+    placed = (
+        f"{share} of the rows fit nowhere on the map, {'more than' if is_worse else 'as'} expected"
+    )
     findings = [
         *(judge_tally(scan.tally) if scan.training is None else ()),
         *_of_spellings(scan.tally),

@@ -127,7 +127,7 @@ def _is_of(model: Any, source: str, table: Any) -> bool:
 
 
 def recorded(model: Any) -> Any:
-    """The report that a model of `fit` or `explore` holds; ValueError if it is of another version."""
+    """The report that a model holds; ValueError if it is of another version."""
     from gapless.choosing import exploring, report
 
     is_map = isinstance(model, exploring.TableMap)

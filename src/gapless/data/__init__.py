@@ -3,9 +3,9 @@
 Bytes become a Table: sources (open, unpack) → encodings → delimited, formats, excel (columns of
 texts or values) → forms, numbers, dates (texts to values) → tables; reading is the entry point.
 headers finds names, titles and totals. columns gives each column a role, target and leakage,
-quality report what may be wrong, preparation makes features, factors those of one space; profile summarises the training rows,
-and drift reports how a later table differs. Called by choosing and cli; may import the estimators'
-layers above, and polars.
+quality report what may be wrong, preparation makes features, factors those of one space; profile
+summarises the training rows, and drift reports how a later table differs. Called by choosing and
+cli; may import the estimators' layers above, and polars.
 """
 
 from typing import TYPE_CHECKING

@@ -124,7 +124,7 @@ class LevelContrasts(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: pl.DataFrame) -> Array:
-        """The columns of each category, (n, Σ(levels − 1)); a level never seen is at 0, the mean."""
+        """The columns of each category, (n, Σ(levels − 1)); a new level is at 0, the mean."""
         check_is_fitted(self)
         parts = [_contrasts(X[name], shares) for name, shares in self.shares_.items()]
         return np.column_stack([np.zeros((X.height, 0)), *parts])

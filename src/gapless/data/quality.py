@@ -47,9 +47,7 @@ def _names_of_rows(columns: Sequence[Column]) -> Iterator[Finding]:
             )
 
 
-def _repeated(
-    table: Table, columns: Sequence[Column], target: Target | None
-) -> Iterator[Finding]:
+def _repeated(table: Table, columns: Sequence[Column], target: Target | None) -> Iterator[Finding]:
     """Rows that are equal in all features, by their hashes."""
     names = [column.name for column in columns if column.is_feature]
     if not names:

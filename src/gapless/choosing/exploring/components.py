@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+
 from ...data import Column
 from .sections import Loading
 
@@ -18,7 +19,9 @@ MOST_LOADINGS = 6
 FEWEST_OF_A_LEVEL = 5
 
 
-def loadings_of(scores: Array, frame: pl.DataFrame, columns: Sequence[Column]) -> tuple[Loading, ...]:
+def loadings_of(
+    scores: Array, frame: pl.DataFrame, columns: Sequence[Column]
+) -> tuple[Loading, ...]:
     """The columns that one component goes with, the closest first."""
     found = [_loading(scores, frame[column.name], column) for column in columns]
     found.sort(key=lambda one: -abs(one.correlation))

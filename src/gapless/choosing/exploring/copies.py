@@ -105,13 +105,18 @@ def _near(a: int, b: int, rows: Array, columns: Sequence[ColumnValues]) -> SameR
 
 
 def _differs(one: ColumnValues, a: int, b: int) -> bool:
-    return bool(one.series[a] != one.series[b] if None not in (one.series[a], one.series[b])
-                else one.series[a] is not one.series[b])
+    return bool(
+        one.series[a] != one.series[b]
+        if None not in (one.series[a], one.series[b])
+        else one.series[a] is not one.series[b]
+    )
 
 
 def _change(one: ColumnValues, a: int, b: int) -> str:
     if one.column.role == "category":
-        texts = ["missing" if one.levels[k] == MISSING else quoted(str(one.levels[k])) for k in (a, b)]
+        texts = [
+            "missing" if one.levels[k] == MISSING else quoted(str(one.levels[k])) for k in (a, b)
+        ]
     elif one.column.given_as == "date":
         texts = [str(one.series[k]) for k in (a, b)]
     else:

@@ -83,13 +83,17 @@ class ColumnValues:
 
     def _higher(self, inside: Array, is_higher: bool) -> str:
         is_date = self.column.given_as == "date"
-        word = ("later" if is_higher else "earlier") if is_date else "higher" if is_higher else "lower"
+        word = (
+            ("later" if is_higher else "earlier") if is_date else "higher" if is_higher else "lower"
+        )
         own, others = (np.nanmedian(self.numbers[rows]) for rows in (inside, ~inside))
         what = "median"
         texts = [self.written(own), self.written(others)]
         if texts[0] == texts[1] and not is_date:
             what = "mean"
-            texts = [three_digits(float(np.nanmean(self.numbers[rows]))) for rows in (inside, ~inside)]
+            texts = [
+                three_digits(float(np.nanmean(self.numbers[rows]))) for rows in (inside, ~inside)
+            ]
         return f"{word} {quoted(self.column.name)} ({what} {texts[0]} against {texts[1]})"
 
     def _of_missing(self, inside: Array) -> Iterator[Difference]:
@@ -119,7 +123,9 @@ class ColumnValues:
         level = "missing" if levels[k] == MISSING else quoted(str(levels[k]))
         shares = f"({percent(own[k], 0)} against {percent(others[k], 0)})"
         name = quoted(self.column.name)
-        yield Difference(self.column.name, float(sizes[k]), f"{name} {_is(own[k], others[k])} {level} {shares}")
+        yield Difference(
+            self.column.name, float(sizes[k]), f"{name} {_is(own[k], others[k])} {level} {shares}"
+        )
 
 
 def three_digits(value: float) -> str:

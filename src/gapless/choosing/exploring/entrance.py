@@ -32,7 +32,7 @@ from .grouping import (
     blurred_frame,
     try_groups,
 )
-from .odd_rows import levels_of, odd_rows
+from .odd_rows import odd_rows
 from .sections import (
     Component,
     Components,
@@ -176,7 +176,9 @@ def explore(
     tell("describing what was found")
     model, placed = _mapped(given, space, number, seed)
     values = [ColumnValues(column, given.frame[column.name]) for column in given.features]
-    report = _report(given, space, model, placed, values, tried, chosen, count, (began, limit), seed)
+    report = _report(
+        given, space, model, placed, values, tried, chosen, count, (began, limit), seed
+    )
     return Exploration(report, model, *_in_table_order(model, placed, given))
 
 
@@ -372,7 +374,7 @@ def _groups(
     if model.clusters_ is None:
         return ()
     _, labels, _ = placed
-    found = []
+    found: list[Group] = []
     few = [ColumnValues(one.column, one.series[:MOST_DESCRIBED_ROWS]) for one in values]
     for k in np.argsort(model.names_):
         inside = labels == k

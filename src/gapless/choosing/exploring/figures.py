@@ -28,9 +28,10 @@ def row_map(report: MapReport) -> Any:
 
 
 def colour(place: int) -> str:
-    """The colour of a group in a page."""
+    """The colour of a group in a page, whose own accent is another one in the dark."""
     found = pictures().groups.COLOURS
-    return str(found[place % len(found)])
+    k = place % len(found)
+    return str(found[k]) if k else "var(--accent)"
 
 
 def loadings(component: Component, number: int) -> Any:

@@ -140,7 +140,10 @@ class _Halves:
         self.centres = [self._centres(scores, k) for k in counts]
         labels = [_nearest(scores, each) for each in self.centres]
         # Groups are in the order of their sizes, the largest first.
-        orders = [np.argsort(-np.bincount(of, minlength=k), kind="stable") for of, k in zip(labels, counts)]
+        orders = [
+            np.argsort(-np.bincount(of, minlength=k), kind="stable")
+            for of, k in zip(labels, counts)
+        ]
         self.centres = [each[order] for each, order in zip(self.centres, orders)]
         self.labels = np.column_stack([_nearest(scores, each) for each in self.centres])
         self.pairs = [list(_neighbours(each)) for each in self.centres]

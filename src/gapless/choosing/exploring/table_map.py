@@ -163,7 +163,9 @@ class TableMap(BaseEstimator):
         self.remember(table, pipeline[0].columns, np.arange(len(table)))
         return self
 
-    def learn(self, pipeline: Any, clusters: Any, prepared: Array, shown: int | None = None) -> None:
+    def learn(
+        self, pipeline: Any, clusters: Any, prepared: Array, shown: int | None = None
+    ) -> None:
         """Take over fitted parts, and learn how far rows are from their groups.
 
         Parameters

@@ -60,8 +60,9 @@ def components(real: int, width: int, shares: Sequence[float], is_given: bool) -
         )
     if not real:
         return (
-            "No component is real: entries of the table are not predicted better from the other "
-            "columns of their row than without them, so each column varies on its own."
+            "No component is clearly real: held-out entries of the table are predicted no better "
+            "from the other columns of their row than by the mean, so columns have little in "
+            "common."
         )
     are = "component is" if width == 1 else "components is" if real == 1 else "components are"
     return (
@@ -112,7 +113,11 @@ def groups(tried: Sequence[Tried], chosen: Tried | None, requested: int | None) 
         f"The groups are {word}: if other rows are drawn, {_at_least(firm)} of each group comes "
         "back."
     )
-    larger = f" {most} is the largest number tried; there may be more." if chosen.count == most == MOST_GROUPS else ""
+    larger = (
+        f" {most} is the largest number tried; there may be more."
+        if chosen.count == most == MOST_GROUPS
+        else ""
+    )
     return (f"{chosen.count} groups with gaps between them.{larger}", back, rule)
 
 
@@ -202,7 +207,7 @@ def _of_groups(rows: int, shown: Sequence[Group]) -> str:
 def _of_cloud(rows: int, components: Components) -> str:
     begin = f"No groups: the {rows:,} rows form one cloud"
     if not components.real:
-        return f"{begin}, in which each column varies on its own"
+        return f"{begin}, in which columns have little in common"
     known = [share for share in components.shares[: components.real] if share is not None]
     return (
         f"{begin}, and {counted(components.real, 'component')} "
@@ -245,5 +250,3 @@ def advice(
 def sampled(used: int, rows: int) -> str:
     """That components and groups were learned from some of the rows."""
     return f"components and groups were learned from {used:,} of {rows:,} rows, drawn at random"
-
-

@@ -36,13 +36,13 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         _check_out(out)
     report = _report_of(path)
 
-    from gapless.choosing.exploring import MapReport
-    from gapless.choosing.exploring import to_html as map_to_html
-    from gapless.choosing.exploring import to_text as map_to_text
-    from gapless.choosing.report import to_html, to_json, to_text
+    from gapless.choosing import exploring
+    from gapless.choosing import report as fitting
+    from gapless.choosing.report import to_json
 
-    if isinstance(report, MapReport):
-        to_html, to_text = map_to_html, map_to_text
+    is_map = isinstance(report, exploring.MapReport)
+    to_html: Any = exploring.to_html if is_map else fitting.to_html
+    to_text: Any = exploring.to_text if is_map else fitting.to_text
     if out is not None:
         render = {".html": to_html, ".htm": to_html, ".json": to_json, ".txt": to_text}[out.suffix]
         with whole_files(out.parent) as new:
@@ -67,7 +67,7 @@ def _report_of(path: Path) -> Any:
     model = load(path)
     if not getattr(model, "record_", ""):
         raise ValueError(
-            f"{path} contains no report: it was not written by gapless fit or explore, or the report failed; "
-            f"gapless show {path} shows what is known about the model."
+            f"{path} contains no report: it was not written by gapless fit or explore, or the "
+            f"report failed; gapless show {path} shows what is known about the model."
         )
     return recorded(model)
