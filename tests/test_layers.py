@@ -68,6 +68,7 @@ BESIDES = {
     ("models.stochastic", "models.linear"): "linear models, fitted a few rows at a time",
     ("models.text", "models.bayes"): "counts of words, then naive Bayes",
     ("models.text", "models.linear"): "counts of words, then a linear model",
+    ("data", "models.decomposition"): "wide tables become their principal components",
     ("data", "models.text"): "texts become the weighted words of TextClassifier",
     ("data", "models.trees"): "a tree finds columns that give the target away",
     ("model_io", "models.trees"): "files hold trees packed, and check them node by node",

@@ -15,6 +15,7 @@ from gapless.choosing import (
     FAMILIES,
     MajorityClassifier,
     MeanRegressor,
+    coefficients_of,
     facts_of,
     families,
     families_for,
@@ -81,7 +82,7 @@ def test_learns_from_mixed_columns_with_missing_values(family):
     table = made(120)
     model, target = fitted(family, table)
     if model is None:
-        assert family.fewest > 120 or family.needs_text
+        assert family.fewest > 120 or family.needs_text or family.narrowest
         return
     told = model.predict(table.frame)
     if family.task == "classification":
@@ -378,3 +379,30 @@ def test_folds_choose_the_rounds_of_boosting_on_small_tables(
         law = by_name[name].folds_seconds if rounds == "cv" else by_name[name].seconds
         expected = law.of(1000, columns, classes, texts)
         assert by_name[name].guess_seconds(facts, 1000) == expected
+
+
+def test_components_are_for_wide_tables_only():
+    for columns, expected in ((20, False), (60, True)):
+        for task, name in (
+            ("classification", "logistic on components"),
+            ("regression", "ridge on components"),
+        ):
+            classes = 2 if task == "classification" else 0
+            facts = Facts(task, 300, columns, columns, classes, 100, 0.6, False, False, False)
+            assert (name in [family.name for family in families_for(facts)]) == expected
+
+
+def test_coefficients_on_components_are_those_of_the_columns():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(120, 2))
+    X = common @ rng.normal(size=(2, 60)) + 0.5 * rng.normal(size=(120, 60))
+    table = table_of({f"c{k}": X[:, k] for k in range(60)} | {"y": common[:, 0]})
+    columns, target = describe_columns(table, "y"), read_target(table, "y")
+    model = prepare(columns, "components", gapless.Ridge()).fit(table.frame, target.values)
+    assert 1 <= model["components"].n_components_ < 20
+    weights = {one.name: one.value for one in coefficients_of(model)}
+    assert sorted(weights) == sorted(f"c{k}" for k in range(60))
+    scaled = model[:2].transform(table.frame) - model["components"].mean_
+    predicted = scaled @ np.array([weights[f"c{k}"] for k in range(60)])
+    expected = model.predict(table.frame)
+    assert np.allclose(predicted - predicted.mean(), expected - expected.mean())

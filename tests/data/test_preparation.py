@@ -172,7 +172,7 @@ def test_a_table_without_features_is_named():
     table = table_of({"y": [1, 2] * 20, "row": range(40)})
     with pytest.raises(TableError, match="no column is left"):
         prepare(describe_columns(table, "y")).fit(table)
-    with pytest.raises(ValueError, match='"numbers" or "table"'):
+    with pytest.raises(ValueError, match='"numbers", "components"'):
         prepare((), "else")
 
 

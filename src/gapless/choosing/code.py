@@ -30,7 +30,7 @@ def code_of(
     ----------
     model : TableModel
         The chosen model.
-    kind : {"numbers", "table"}
+    kind : {"numbers", "components", "table"}
         How the table is prepared for it.
     table : Table
         The table.

@@ -27,6 +27,8 @@ from .family import Facts, Family, FitSeconds, is_for_folds
 # held out.
 FEWEST_TO_HOLD_OUT = 500
 MOST_ROUNDS = 1000
+# Tables with fewer numbers in a row are not reduced to components.
+WIDE_TABLE = 50
 # With more columns than rows every round examines many columns for little gain: few rounds, large
 # steps.
 WIDE_RATE, WIDE_ROUNDS = 0.2, 40
@@ -164,6 +166,16 @@ CLASSIFIERS = (
         seconds=FitSeconds(0.05, 0.04, width=1.1, classes=1.3, words=5.0, several=50.0, wide=0.55),
     ),
     Family(
+        name="logistic on components",
+        task="classification",
+        kind="components",
+        complexity=3,
+        make=logistic,
+        seconds=FitSeconds(0.1, 0.05, classes=1.3, several=10.0, wide=0.3),
+        narrowest=WIDE_TABLE,
+        takes_text=False,
+    ),
+    Family(
         name="linear discriminants",
         task="classification",
         kind="numbers",
@@ -294,6 +306,16 @@ REGRESSORS = (
         make=ridge,
         goes_first=True,
         seconds=FitSeconds(0.02, 0.2, width=0.85, words=8.0),
+    ),
+    Family(
+        name="ridge on components",
+        task="regression",
+        kind="components",
+        complexity=3,
+        make=ridge,
+        seconds=FitSeconds(0.1, 0.1),
+        narrowest=WIDE_TABLE,
+        takes_text=False,
     ),
     Family(
         name="pruned tree",

@@ -195,7 +195,7 @@ class Family:
         Its name in words.
     task : {"classification", "regression"}
         Its task.
-    kind : {"numbers", "table"}
+    kind : {"numbers", "components", "table"}
         Its input, as in `prepare`.
     complexity : int
         Its rank of simplicity; 0 is the baseline.
@@ -207,8 +207,8 @@ class Family:
         The time to predict a row, as a part of that to learn from it.
     largest, widest : int or None
         The most rows, and numbers per row, that one fit can use, whatever the time; None for all.
-    fewest : int
-        Rows below which it has no advantage over its simpler relatives.
+    fewest, narrowest : int
+        Rows, and numbers per row, below which it has no advantage over its simpler relatives.
     takes_text : bool
         Whether it suits the many words of free texts.
     needs_text : bool
@@ -233,6 +233,7 @@ class Family:
     largest: int | None = None
     widest: int | None = None
     fewest: int = 0
+    narrowest: int = 0
     takes_text: bool = True
     needs_text: bool = False
     folds_seconds: FitSeconds | None = None
@@ -280,7 +281,7 @@ class Family:
             The number of rows of the fit.
         """
         # With words every kind has many columns.
-        is_wide = self.kind == "numbers" or facts.has_text
+        is_wide = self.kind != "table" or facts.has_text
         width = facts.features if is_wide else facts.columns
         law = self.seconds
         if self.folds_seconds is not None and is_for_folds(facts):
@@ -296,7 +297,7 @@ class Family:
             What is known of the table.
         """
         most = facts.rows if self.largest is None else min(facts.rows, self.largest)
-        if self.kind == "numbers" and not facts.has_text:
+        if self.kind != "table" and not facts.has_text:
             most = min(most, MOST_NUMBERS // max(facts.features, 1))
         return most
 
@@ -308,7 +309,7 @@ class Family:
         facts : Facts
             What is known of the table.
         """
-        if self.task != facts.task or facts.rows < self.fewest:
+        if self.task != facts.task or facts.rows < self.fewest or facts.features < self.narrowest:
             return False
         if (facts.has_text and not self.takes_text) or (self.needs_text and not facts.is_text):
             return False

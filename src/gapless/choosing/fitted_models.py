@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..models.boosting import BoostingTrace, metric_of
+from ..models.decomposition import PCA
 from ..models.linear import Path
 from ..unseen import Search
 
@@ -68,6 +69,10 @@ def coefficients_of(pipeline: Any, classes: Any = None) -> tuple[Coefficient, ..
     if coef is None:
         return ()
     weights = np.atleast_2d(coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=float))
+    if isinstance(pipeline, Pipeline) and len(pipeline) > 2 and isinstance(pipeline[-2], PCA):
+        # A weighted sum of components is one of the features that they are made of.
+        weights = weights @ pipeline[-2].components_
+        pipeline = Pipeline([*pipeline.steps[:-2], pipeline.steps[-1]])
     names = feature_names(pipeline, weights.shape[1])
     if len(names) != weights.shape[1]:
         return ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._ground.stored import INPUT, Declaration, Each, Flag, Numbers, Places, Value, Word
 from .._ground.word_counts import count_words, in_columns
+from ..models.decomposition import PCA
 from ..models.text import BagOfWords, WordRules
 from .columns import MOST_LEVELS, Column, as_role, finite_numbers
 from .dates import MICROSECONDS_PER_DAY
@@ -25,7 +26,7 @@ from .factors import BoundedNumbers, LevelContrasts
 from .findings import TableError, listed
 from .tables import Table, frame_of, usual_types
 
-Kind = Literal["numbers", "table", "factors"]
+Kind = Literal["numbers", "components", "table", "factors"]
 # A name, a transformer, and the positions of its columns, or the name of its only one.
 Part = tuple[str, Any, list[int] | str]
 
@@ -41,12 +42,13 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
     ----------
     columns : sequence of Column
         Columns with their roles, from `describe_columns`.
-    kind : {"numbers", "table", "factors"}, default="numbers"
+    kind : {"numbers", "components", "table", "factors"}, default="numbers"
         The input of the model. "numbers", for linear models, kernels and neighbours: missing
         numbers are filled with the median and marked, all are scaled; categories become one column
         per level, rare and new levels sharing one; dates become their parts, waves for the season
         and one column per day of the week; texts become tf-idf weights of words, and the result is
-        then sparse. "table", for trees and boosting: numbers and categories unchanged, missing ones
+        then sparse. "components": the principal components of these numbers, as many as predict
+        held-out entries best, for models of wide tables. "table", for trees and boosting: numbers and categories unchanged, missing ones
         too, as a polars frame; dates become their parts; texts become counts of frequent words.
         "factors", for components and clusters: numbers, dates and categories weigh the same in
         every direction, as in factor analysis of mixed data; texts are left out.
@@ -56,7 +58,8 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Takes a Table or a data frame; steps `columns`, `features` and, with a model, `model`.
+        Takes a Table or a data frame; steps `columns`, `features`, `components` for that kind,
+        and, with a model, `model`.
 
     Examples
     --------
@@ -69,10 +72,11 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
     ['setosa', 'setosa']
     """
     features = tuple(column for column in columns if column.is_feature)
-    if kind == "numbers":
+    if kind in ("numbers", "components"):
         steps = [
             ("columns", TableFeatures(features, missing_level=MISSING)),
             ("features", _as_numbers(features)),
+            *([("components", PCA(n_components="cv"))] if kind == "components" else []),
         ]
     elif kind == "table":
         steps = [("columns", TableFeatures(features)), ("features", _as_table(features))]
@@ -83,7 +87,8 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
             ("features", _as_factors(plain)),
         ]
     else:
-        raise ValueError(f'kind must be "numbers", "table" or "factors", got {kind!r}.')
+        known = ", ".join(f'"{one}"' for one in get_args(Kind))
+        raise ValueError(f"kind must be one of {known}, got {kind!r}.")
     return Pipeline([*steps, ("model", model)] if model is not None else steps)
 
 
