@@ -48,10 +48,11 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
         per level, rare and new levels sharing one; dates become their parts, waves for the season
         and one column per day of the week; texts become tf-idf weights of words, and the result is
         then sparse. "components": the principal components of these numbers, as many as predict
-        held-out entries best, for models of wide tables. "table", for trees and boosting: numbers and categories unchanged, missing ones
-        too, as a polars frame; dates become their parts; texts become counts of frequent words.
-        "factors", for components and clusters: numbers, dates and categories weigh the same in
-        every direction, as in factor analysis of mixed data; texts are left out.
+        held-out entries best, for models of wide tables. "table", for trees and boosting: numbers
+        and categories unchanged, missing ones too, as a polars frame; dates become their parts;
+        texts become counts of frequent words. "factors", for components and clusters: numbers,
+        dates and categories weigh the same in every direction, as in factor analysis of mixed data;
+        texts are left out.
     model : estimator or None, default=None
         The model at the end.
 
