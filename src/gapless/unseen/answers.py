@@ -18,6 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.base import is_classifier
 
+from .._ground.threads import single_blas
 from .scores import Judge
 
 Array = np.ndarray
@@ -120,7 +121,9 @@ class Link:
             value = -float(w @ np.sum(targets * logs, axis=1)) + 1e-4 * float(at @ at)
             return value, slopes + 2e-4 * at
 
-        found = minimize(cost, np.zeros(s.shape[1]), jac=True, method="L-BFGS-B").x
+        # A few numbers a step: threads of BLAS would wait for each other most of the time.
+        with single_blas():
+            found = minimize(cost, np.zeros(s.shape[1]), jac=True, method="L-BFGS-B").x
         return cls(float(np.exp(found[0])), np.append(0.0, found[1:]), scale)
 
     def __call__(self, scores: Array) -> Array:
