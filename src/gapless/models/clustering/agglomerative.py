@@ -89,11 +89,11 @@ class AgglomerativeClustering(HierarchicalModel):
 
     Notes
     -----
-    For n rows with d columns, all linkages take time n²d, with one exception for few columns: that
-    is what a comparison of all pairs takes. Single, Ward's and centroid linkage of points need
-    memory for the points alone. Complete and average linkage, and other distances, need n²/2
-    numbers: in float64 up to 8,191 rows, else in float32, 0.8 GB for 20,000 rows; a fit that would
-    need more than is free ends at once with an error that says how much.
+    For n rows with d columns, all linkages take time n²d, about that of comparing all pairs; a
+    search by trees, faster for few columns, is not used. Single, Ward's and centroid linkage of
+    points need memory for the points alone. Complete and average linkage, and other distances, need
+    n²/2 numbers: in float64 up to 8,191 rows, else in float32, 0.8 GB for 20,000 rows; a fit that
+    would need more than is free ends at once with an error that says how much.
 
     Heights are those of an exact computation in float64 up to rounding; from a matrix in float32
     up to 1e-6 of their size: near ties are then decided, and heights measured again, from the
