@@ -12,7 +12,7 @@ from gapless import KernelPCA
 from gapless._ground.distinct_rows import DistinctRows
 from gapless.kernels import Gaussian, Linear, Matern, Polynomial, Quadratic
 from gapless.models.decomposition.kernel_subspace import CentredGram
-from gapless.models.decomposition.variance_bound import bound_by_factor, bound_by_squares
+from gapless.models.decomposition.variance_bound import bound_by_squares
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def gram_of(X, kernel, weights=None):
     return CentredGram(kernel, X, DistinctRows.of(X, weights))
 
 
-def test_bounds_hold_for_any_vectors_and_are_tight_for_the_right_ones(X):
+def test_cheap_bound_holds_for_any_vectors(X):
     gram = gram_of(X, Gaussian(0.4), np.random.default_rng(1).uniform(0.5, 2, size=len(X)))
     A, rng = gram.dense(), np.random.default_rng(0)
     values, vectors = np.linalg.eigh(A)
@@ -114,13 +114,6 @@ def test_bounds_hold_for_any_vectors_and_are_tight_for_the_right_ones(X):
         residuals = np.linalg.norm(A @ V - V * theta, axis=0)
         best = values[:4].sum()
         assert bound_by_squares(theta, residuals, gram.trace, gram.square_sum) >= best
-        slack = 1e-6 * gram.trace
-        proved = bound_by_factor(A.copy(), V, theta, values[4], slack)
-        assert (proved is None) == (noise > 0)
-        if proved is not None:
-            assert best <= proved <= best + slack
-    # The value after the last, if too small, cannot be proved.
-    assert bound_by_factor(A.copy(), vectors[:, :4], values[:4], 0.9 * values[4], slack) is None
 
 
 def test_cheap_bound_is_tight_if_little_is_left(X):

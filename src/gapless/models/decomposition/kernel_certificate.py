@@ -9,7 +9,8 @@ import numpy as np
 from ...certificates import Certificate, Conditions, Violation
 from .eigenpairs import EigenPairs
 from .kernel_subspace import CentredGram, KernelSubspace
-from .variance_bound import bound_by_factor, bound_by_squares, judged_variance
+from .subspace_bound import bound_by_matrix
+from .variance_bound import bound_by_squares, judged_variance
 
 Array = np.ndarray
 
@@ -17,7 +18,7 @@ Array = np.ndarray
 TOL = 1e-6
 # Up to this many distinct rows a fit proves its bound by a factorisation, and `certify` up to the
 # second number: beyond, that takes longer than the fit, or than anyone waits.
-PROVED_ROWS, PROVED_ON_REQUEST = 2500, 12_000
+PROVED_ROWS, PROVED_ON_REQUEST = 2500, 8_000
 # Residuals relative to the largest eigenvalue that leave the bound its digits.
 RESIDUAL = {np.dtype(np.float64): 1e-7, np.dtype(np.float32): 4e-6}
 CURE = "raise max_iter or time_limit"
@@ -77,9 +78,10 @@ def _certificate(
         bound = float(np.maximum(pairs.values, 0.0).sum())
         rounding += 4 * gram.m * np.finfo(np.float64).eps * gram.trace
     elif is_few and pairs.is_done and gram.is_stored:
-        bound = bound_by_factor(
-            gram.dense(), pairs.vectors, pairs.values, pairs.next_value, 0.25 * TOL * gram.trace
-        )
+        # Vectors of float32 are orthonormal to its digits only.
+        W = np.linalg.qr(pairs.vectors.astype(np.float64))[0]
+        proved = bound_by_matrix(gram.dense(), W, W.shape[1], max(pairs.next_value, 0.0))
+        bound = proved.value if proved.method == "inertia" else None
     is_proved = bound is not None
     if bound is None:
         is_mercer = gram.kernel.is_mercer

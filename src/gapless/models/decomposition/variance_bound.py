@@ -1,9 +1,7 @@
-"""How much variance any k directions can keep at most: the proof behind both certificates.
+"""What the certificate of kernel PCA adds to `subspace_bound`: a bound in one pass, and words.
 
-A is the covariance matrix, or the centred Gram matrix, times the sum of the weights; k directions
-keep at most the sum of its k largest eigenvalues (Ky Fan 1949). Values that an iterative solver has
-found bound this sum from below. Here it is bounded from above, from the data and any orthonormal V,
-so that wrong vectors make the bound worse but never wrong.
+Where a factorisation would take longer than the fit, the sum of the squared entries of the centred
+Gram matrix bounds its largest eigenvalues from above, whatever vectors were found.
 """
 
 from __future__ import annotations
@@ -12,11 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._ground.memory import blocks
 from ..._ground.percent import percent
-from ..._ground.threads import single_blas
 from ...certificates import Certificate, judged
-from ...solvers import blocked_cholesky
 
 Array = np.ndarray
 
@@ -43,31 +38,6 @@ def bound_by_squares(
     kept = np.append(np.cumsum(values)[::-1], 0.0)
     best = float(np.max(kept + np.minimum(left, np.sqrt(taken) * root)))
     return best + float(residuals.sum())
-
-
-def bound_by_factor(
-    A: Array, vectors: Array, values: Array, next_value: float, slack: float
-) -> float | None:
-    """The same, at most `slack` above the truth, if a Cholesky factorisation succeeds; else None.
-
-    If A ≤ σI + V·diag(d)·Vᵀ =: M in the order of symmetric matrices, the sum for A is at most that
-    for M, kσ + Σd. Take σ just above eigenvalue k + 1 and dᵢ just above θᵢ − σ: the factor of M − A
-    exists if they are. A is overwritten. It costs n³/3 operations, whatever k.
-    """
-    n, k = vectors.shape
-    margin = slack / (4 * k)
-    level = max(float(next_value), 0.0) + margin
-    steps = np.maximum(values - level, 0.0) + 2 * margin
-    # What rounding can hide in the factorisation (Higham 2002, theorem 10.5) and in M − A itself.
-    hidden = 2 * (n + k + 2) * EPS * (n * level + float(steps.sum()))
-    with single_blas():
-        for chunk in blocks(n, n):
-            A[chunk] = (vectors[chunk] * steps) @ vectors.T - A[chunk]
-    A[np.diag_indices(n)] += level - hidden
-    if blocked_cholesky(A) is None:
-        return None
-    # V is orthonormal up to rounding, by which its part of M may be larger.
-    return k * level + float(steps.sum()) * (1 + 4 * n * EPS)
 
 
 def judged_variance(
