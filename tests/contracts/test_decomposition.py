@@ -108,6 +108,14 @@ def test_small_eigenvalues_beside_large_ones_are_found_by_iterations(rng):
     assert left <= S[6:].sum() * (1 + 1e-5) + 1e-12 * S.sum()
 
 
+def test_small_variances_of_many_float32_rows_are_not_taken_for_none(rng):
+    X = (rng.normal(size=(4000, 12)) * 10.0 ** -np.linspace(0, 2, 12)).astype(np.float32)
+    model = PCA(11).fit(X)
+    left = unexplained(X, np.ones(len(X)), X.mean(axis=0, dtype=float), model.components_)
+    values = np.linalg.svd(X - X.mean(axis=0, dtype=float), compute_uv=False) ** 2
+    assert left == pytest.approx(values[11], rel=1e-2)
+
+
 def test_coordinates_come_back_as_rows(rng):
     X = rows_near_a_plane(rng)
     for whiten in (False, True):

@@ -282,10 +282,12 @@ def settled(scatter: Scatter, found: Leading, count: int) -> Array:
     another order. These are the columns that the rest says least about, made orthogonal.
     """
     n, d = scatter.design.n, scatter.design.d
-    eps = float(np.finfo(np.float64 if found.solver == SVD else scatter.design.dtype).eps)
+    eps = float(np.finfo(np.float64).eps)
     least = (eps * max(n, d)) ** 2 if found.solver == SVD else 16 * eps * max(n, d)
     values = found.values[:count]
     varied = int(np.count_nonzero(values > least * max(values.max(initial=0.0), 0.0)))
+    # Centred rows have a dimension less than there are of them, whatever rounding says.
+    varied = min(varied, max(scatter.rank - (scatter.design.center is not None and n <= d), 0))
     vectors = np.asarray(found.vectors[:, :count], dtype=np.float64)
     if varied == count:
         return vectors
