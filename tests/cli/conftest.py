@@ -26,7 +26,7 @@ def plain_reports(monkeypatch):
     """Reports without what takes longest, for tests of other things: learning curves, pictures."""
     monkeypatch.setattr("gapless.choosing.report.summary.learning_of", lambda *given: None)
     monkeypatch.setattr(
-        "gapless.choosing.report.figures._picture", lambda *given, **named: Markup()
+        "gapless.choosing.report.figures.draw_picture", lambda *given, **named: Markup()
     )
 
 
