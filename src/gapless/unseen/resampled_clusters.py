@@ -68,7 +68,8 @@ class Stability:
 
     def __str__(self) -> str:
         lost = int(np.sum(self.clusters < DISSOLVED))
-        parts = f"{lost} of {len(self.clusters)} clusters dissolve" if lost else "none dissolves"
+        verb = "dissolves" if lost == 1 else "dissolve"
+        parts = f"{lost} of {len(self.clusters)} clusters {verb}" if lost else "none dissolves"
         return (
             f"{METRIC} {self.mean:.2f} ± {self.standard_error:.2f} with the clusters found in "
             f"{len(self.agreements)} random parts of {100 * self.share:.0f} % of the rows, and "
