@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._ground.stored import INPUT, Declaration, Each, Flag, Numbers, Places, Value, Word
 from .._ground.word_counts import count_words, in_columns
-from ..models.decomposition import PCA
+from ..models import decomposition
 from ..models.text import BagOfWords, WordRules
 from .columns import MOST_LEVELS, Column, as_role, finite_numbers
 from .dates import MICROSECONDS_PER_DAY
@@ -77,7 +77,11 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
         steps = [
             ("columns", TableFeatures(features, missing_level=MISSING)),
             ("features", _as_numbers(features)),
-            *([("components", PCA(n_components="cv"))] if kind == "components" else []),
+            *(
+                [("components", decomposition.PCA(n_components="cv"))]
+                if kind == "components"
+                else []
+            ),
         ]
     elif kind == "table":
         steps = [("columns", TableFeatures(features)), ("features", _as_table(features))]

@@ -433,7 +433,11 @@ def _flattened(X: Any) -> tuple[Any, Shape | None]:
         raise TypeError(
             "Sparse data was passed for X, but images are dense; convert it with X.toarray()."
         )
-    found = X if hasattr(X, "ndim") or hasattr(X, "columns") else np.asarray(X)
+    try:
+        found = X if hasattr(X, "ndim") or hasattr(X, "columns") else np.asarray(X)
+    except ValueError:
+        # Rows of different lengths: the door of all estimators says which.
+        return X, None
     if getattr(found, "ndim", 2) not in (3, 4):
         return X, None
     found = np.asarray(found)

@@ -104,14 +104,12 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         labels = column_or_1d(readable_target(y), warn=True, input_name="y")
         outputs = read_outputs(labels, X, sample_weight, has_classes=True)
         columns = Columns.read(X, categorical_features=self.categorical_features)
-        F = encoded(columns, X)
-        F = F if isinstance(F, np.ndarray) else F.toarray()
+        F = _numbers(encoded(columns, X))
         edges = self._edges(F, outputs.weights, columns.is_category)
         return TreeData(cut(F, edges), outputs, names, columns, edges=edges, uncut=F)
 
     def _read_rows(self, X):
-        F = read_new(self, self.columns_, X)
-        return cut(F if isinstance(F, np.ndarray) else F.toarray(), self.bin_edges_)
+        return cut(_numbers(read_new(self, self.columns_, X)), self.bin_edges_)
 
     def _grow(self, data, rows=None):
         rows = np.flatnonzero(data.outputs.weights > 0) if rows is None else rows
@@ -219,6 +217,12 @@ def cut(F: Array, edges: list[Array | None]) -> Array:
         column if own is None else bins_of(column, own) for column, own in zip(F.T, edges)
     ]
     return np.column_stack(columns)
+
+
+def _numbers(F: Any) -> Array:
+    """Codes and numbers as a dense array, also if they came as text."""
+    F = F if isinstance(F, np.ndarray) else F.toarray()
+    return F.astype(np.float64) if F.dtype.kind in "USO" else F
 
 
 def _level_counts(data: TreeData) -> list[int | None]:
