@@ -155,9 +155,8 @@ def test_predictions_for_a_table_bring_no_model_but_its_own(tmp_path):
     path = gapless.save(TableModel(pipeline, "y").fit(frame), tmp_path / "model.gapless")
     words = ["predict", str(path), str(table), "-o", str(tmp_path / "out.csv")]
     loaded = modules_after(f"from gapless.cli.__main__ import main; assert not main({words})")
-    # The spread of its errors is learnt by boosted trees; a file may also hold a map of `explore`.
-    of_maps = {"bayes", "clustering", "decomposition", "neighbors"}
-    assert estimators_of(loaded) - of_maps == {"linear", "boosting", "trees"}
+    # The spread of its errors is learnt by boosted trees.
+    assert estimators_of(loaded) == {"linear", "boosting", "trees"}
     others = {"gapless.models.linear.logistic", "gapless.models.forests.random_forests", *LARGE}
     assert others & loaded == set()
 

@@ -20,6 +20,8 @@ from ...models.decomposition import PCA
 from .. import Progress, reading_code
 from ..report import columns_and_findings, versions
 from . import words
+from .as_html import to_html
+from .as_text import to_text
 from .canonical import ExploredTable
 from .components import loadings_of
 from .copies import find_copies
@@ -45,8 +47,6 @@ from .sections import (
     TriedCount,
 )
 from .table_map import TableMap
-from .to_html import to_html
-from .to_text import to_text
 
 Array = np.ndarray
 
