@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments of `gapless fit`, or SIGTERM: one line and no half-written file."""
+"""A signal at random moments of `gapless fit` and `explore`: one line, no half-written file."""
 
 import random
 import signal
@@ -19,13 +19,15 @@ MOMENTS = [round(random_moments.uniform(0.05, latest), 2) for latest in (0.5, 1.
 
 
 SIGNALS = [[signal.SIGINT]] * 3 + [[signal.SIGINT] * 2, [signal.SIGTERM]]
+CASES = [("fit", *case) for case in zip(MOMENTS, SIGNALS)]
+CASES += [("explore", 0.2, [signal.SIGINT]), ("explore", 0.9, [signal.SIGINT])]
 
 
-@pytest.mark.parametrize(("seconds", "signals"), list(zip(MOMENTS, SIGNALS)))
-def test_a_signal_leaves_nothing_half_written(tmp_path, seconds, signals):
+@pytest.mark.parametrize(("command", "seconds", "signals"), CASES)
+def test_a_signal_leaves_nothing_half_written(tmp_path, command, seconds, signals):
     """The first moments fall into the loading of packages, the later ones into fits."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, "fit", "digits", "--out", tmp_path / "out"],
+        [sys.executable, "-c", SCRIPT, command, "digits", "--out", tmp_path / "out"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

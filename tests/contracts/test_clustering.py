@@ -1,7 +1,6 @@
 """KMeans keeps every promise: of scikit-learn, of weights, of both gaps, of files."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import gapless
 from gapless import KMeans
 from gapless._ground.design import Design
-from gapless._ground.interrupt import TimeLimit
+from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.models.clustering.kmeans_held_out import KMeansFit
+from gapless.models.clustering.lloyd import ClusterRows
 
 FORMS = [
     {},
@@ -193,17 +193,29 @@ def test_fewer_distinct_rows_than_clusters_are_said():
         KMeans(3, random_state=0).fit([[0.0], [0.0], [1.0], [1.0]])
 
 
-def test_a_time_limit_keeps_a_whole_step():
-    X = np.random.default_rng(0).uniform(size=(60_000, 20))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            model = KMeans(50, init=X[:50], tol=0.0, time_limit=0.15).fit(X)
-        except TimeLimit:  # not even one step, on a machine this busy
-            return
+def test_a_time_limit_keeps_a_whole_step(monkeypatch):
+    complete = ClusterRows.step
+
+    def step(rows, state, is_first):
+        """The fourth step begins when the time is over."""
+        with time_limit(0.0 if len(steps) == 3 else None):
+            steps.append(complete(rows, state, is_first))
+        return steps[-1]
+
+    steps = []
+    monkeypatch.setattr(ClusterRows, "step", step)
+    X = np.random.default_rng(0).uniform(size=(500, 2))
+    with pytest.warns(ConvergenceWarning, match="stopped by its time_limit=60 after 3 steps"):
+        model = KMeans(20, init=X[:20], tol=0.0, time_limit=60.0).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.certificate_.kind == "stopped"
-    assert np.all(np.diff(model.trace_.objective) <= 0)
+    assert len(model.trace_.objective) == model.n_iter_ == 3
+    assert np.all(np.diff(model.trace_.objective) < 0)
+
+
+def test_a_limit_too_short_for_one_step_is_an_error():
+    with pytest.raises(TimeLimit):
+        KMeans(3, time_limit=1e-9).fit(blobs())
 
 
 def test_files_and_copies_predict_alike(tmp_path):

@@ -85,15 +85,15 @@ def test_a_time_limit_ends_the_fit_and_keeps_the_old_model(linkage):
 
 
 def test_control_comes_back_at_once_after_ctrl_c():
-    X = np.random.default_rng(4).normal(size=(30_000, 30))
+    X = np.random.default_rng(4).normal(size=(150_000, 30))  # several minutes on one thread
     for linkage in ("single", "ward", "centroid"):
         model = AgglomerativeClustering(linkage=linkage)
-        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
         began = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), threads(1):
             model.fit(X)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         assert not hasattr(model, "labels_")
 
 

@@ -18,7 +18,7 @@ from ..._ground import core
 from ..._ground.design import Design
 from ..._ground.distinct_rows import DistinctRows
 from ..._ground.drawing import pictures
-from ..._ground.interrupt import TimeLimit, deadline
+from ..._ground.interrupt import TimeLimit, check, deadline
 from ..._ground.memory import blocks
 from ..._ground.threads import thread_count
 
@@ -100,6 +100,7 @@ class ClusterRows:
 
     def step(self, state: LloydState, is_first: bool) -> int:
         """Every row to its nearest centre; returns how many have changed theirs."""
+        check()  # the core looks at the clock every few milliseconds, which may be many small steps
         return core.lloyd_step(
             self.design.rows_view(),
             state.centers,
