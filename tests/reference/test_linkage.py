@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 import gapless.models.clustering.linkages as linkages
 from gapless import AgglomerativeClustering, DivisiveClustering
+from gapless._ground import core
 from gapless.models.clustering.splitting import splinter
 
 LINKAGES = ("ward", "complete", "average", "single", "centroid")
@@ -72,6 +73,40 @@ def test_a_matrix_in_float32_gives_the_same_table(linkage, monkeypatch):
     expected = hierarchy.linkage(X, linkage)
     np.testing.assert_array_equal(table[:, [0, 1, 3]], expected[:, [0, 1, 3]])
     np.testing.assert_allclose(table[:, 2], expected[:, 2], rtol=1e-6)
+
+
+def edges(tree, n):
+    """The rows of all edges, in order, and their lengths."""
+    tree.advance(n, 2, np.inf)
+    pairs, lengths = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    tree.take(pairs, lengths)
+    return np.sort(pairs, axis=1), lengths
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 16])
+@pytest.mark.parametrize("kind", ["noise", "clusters", "lattice", "far"])
+def test_both_ways_to_a_spanning_tree_find_the_same_edges(kind, d):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(700, d))
+    if kind == "clusters":
+        X[:300] += 40.0
+    elif kind == "lattice":
+        X = np.unique(rng.integers(0, 20, size=(700, d)), axis=0).astype(float)
+    elif kind == "far":  # one row, so that the others are near each other in float
+        X[5] = 1e9
+    one, other = (make(X, 2, np.inf) for make in (core.spanning_tree, core.boruvka_tree))
+    assert 0 < other.share_compared() <= 2
+    for found, expected in zip(edges(other, len(X)), edges(one, len(X))):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("share", [0.0, 2.0])
+def test_single_linkage_is_scipys_whichever_way_is_taken(share, monkeypatch):
+    monkeypatch.setattr(linkages, "MOST_COMPARED", share)
+    X = np.random.default_rng(8).normal(size=(300, 3))
+    table, expected = fitted(X, "single").merge_table_, hierarchy.linkage(X, "single")
+    np.testing.assert_array_equal(table[:, [0, 1, 3]], expected[:, [0, 1, 3]])
+    np.testing.assert_allclose(table[:, 2], expected[:, 2], rtol=1e-12)
 
 
 @pytest.mark.parametrize("linkage", ["complete", "average", "single"])

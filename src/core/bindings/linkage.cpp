@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bindings/bindings.hpp"
+#include "clustering/boruvka.hpp"
 #include "clustering/exact_heights.hpp"
 #include "clustering/point_linkage.hpp"
 #include "clustering/spanning_tree.hpp"
@@ -36,13 +37,29 @@ nb::class_<Linkage> define_linkage(nb::module_& m, const char* name) {
         .def_prop_ro("done", &Linkage::done);
 }
 
-SpanningTree* spanning_tree(const Rows& X, int threads, double deadline) {
+template <class Tree>
+Tree* spanning_tree(const Rows& X, int threads, double deadline) {
     check(extent(X, 0) >= 1, "X must have a row");
-    std::unique_ptr<SpanningTree> tree;
+    if constexpr (std::is_same_v<Tree, BoruvkaTree>)
+        check(extent(X, 1) <= Tree::most_columns, "X has too many columns for a kd-tree");
+    std::unique_ptr<Tree> tree;
     run(threads, deadline, [&](const Context& context) {
-        tree = std::make_unique<SpanningTree>(X.data(), extent(X, 0), extent(X, 1), context);
+        tree = std::make_unique<Tree>(X.data(), extent(X, 0), extent(X, 1), context);
     });
     return tree.release();
+}
+
+template <class Tree>
+nb::class_<Tree> define_spanning_tree(nb::module_& m, const char* name, const char* function) {
+    m.def(function, &spanning_tree<Tree>, array("X"), "threads"_a, "deadline"_a,
+          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());
+    return define_linkage<Tree>(m, name).def(
+        "take",
+        [](Tree& tree, const MatrixOut<std::int64_t>& pairs, const VectorOut<double>& heights) {
+            sort_edges(tree.edges());
+            take(tree.edges(), pairs, heights);
+        },
+        array("pairs"), array("heights"));
 }
 
 PointLinkage* point_linkage(PointMethod method, const Rows& X, const Weights& weights, int threads,
@@ -159,17 +176,10 @@ void define_linkage_functions(nb::module_& m) {
         .value("single", MatrixMethod::single)
         .value("complete", MatrixMethod::complete)
         .value("average", MatrixMethod::average);
-    define_linkage<SpanningTree>(m, "SpanningTree")
-        .def(
-            "take",
-            [](SpanningTree& tree, const MatrixOut<std::int64_t>& pairs,
-               const VectorOut<double>& heights) {
-                sort_edges(tree.edges());
-                take(tree.edges(), pairs, heights);
-            },
-            array("pairs"), array("heights"));
-    m.def("spanning_tree", &spanning_tree, array("X"), "threads"_a, "deadline"_a,
-          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());
+    define_spanning_tree<SpanningTree>(m, "SpanningTree", "spanning_tree");
+    define_spanning_tree<BoruvkaTree>(m, "BoruvkaTree", "boruvka_tree")
+        .def("share_compared", &BoruvkaTree::share_compared)
+        .def_prop_ro_static("most_columns", [](nb::handle) { return BoruvkaTree::most_columns; });
     define_linkage<PointLinkage>(m, "PointLinkage")
         .def(
             "take",

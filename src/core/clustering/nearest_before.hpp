@@ -36,7 +36,7 @@ struct NearestOf {
         second = std::min({second, other.second, larger});
     }
 };
-using Nearest = NearestOf<double>;
+using NearestOne = NearestOf<double>;
 
 // The smallest of n numbers; infinity if there are none. With `added`, of the sums of both.
 template <class T>

@@ -13,13 +13,11 @@ using FloatVector = Vector<float>;
 
 // Whether any lane of x is at most its limit.
 GAPLESS_BODY bool any_within(const FloatVector* x, const float* limits) {
-    std::uint64_t any = 0;
-    for (int v = 0; v < vectors_in_panel; ++v) {
-        const auto within = x[v] <= load(limits + v * lanes_of<float>);
-        std::uint64_t parts[vector_bytes / 8];
-        std::memcpy(parts, &within, sizeof parts);
-        for (const std::uint64_t part : parts) any |= part;
-    }
+    auto within = x[0] <= load(limits);
+    for (int v = 1; v < vectors_in_panel; ++v) within |= x[v] <= load(limits + v * lanes_of<float>);
+    std::uint64_t parts[vector_bytes / 8], any = 0;
+    std::memcpy(parts, &within, sizeof parts);
+    for (const std::uint64_t part : parts) any |= part;
     return any != 0;
 }
 

@@ -58,9 +58,9 @@ double PointLinkage::cost(Index place, Index other) const {
     return 2 * (a / (a + b)) * b * q;
 }
 
-Nearest PointLinkage::search_part(Index place, const float* row, Index first_panel,
-                                  Index last_panel) const {
-    Nearest found;
+NearestOne PointLinkage::search_part(Index place, const float* row, Index first_panel,
+                                     Index last_panel) const {
+    NearestOne found;
     float limits[lanes], sums[lanes];
     const float own = inverse_weights_[place];
     float slope = 0, offset = 0;
@@ -136,12 +136,12 @@ void PointLinkage::search(Index place, Team& team) {
     std::vector<float> row(columns_);
     panels_.get(place, row.data());
     const Index panels = place / lanes + 1;
-    std::vector<Nearest> parts(panels);
+    std::vector<NearestOne> parts(panels);
     share(panels, team, [&](Index task, Index first, Index last) {
         parts[task] = search_part(place, row.data(), first, last);
     });
-    Nearest found;
-    for (const Nearest& part : parts) found.join(part);
+    NearestOne found;
+    for (const NearestOne& part : parts) found.join(part);
     near_.set(place, found);
     set_limit(place);
 }

@@ -35,7 +35,8 @@ private:
     float rounded_offset() const;
     void set_limit(Index place);
     void search(Index place, Team& team);
-    Nearest search_part(Index place, const float* row, Index first_panel, Index last_panel) const;
+    NearestOne search_part(Index place, const float* row, Index first_panel,
+                           Index last_panel) const;
     void offer_part(Index place, const float* row, Index first_panel, Index last_panel);
     void merge(Index one, Index other, Team& team);
     void compact();

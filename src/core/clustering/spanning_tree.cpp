@@ -22,7 +22,8 @@ SpanningTree::SpanningTree(const double* x, Index rows, Index columns, const Con
       columns_(columns),
       left_(rows),
       panels_(x, rows, columns, context),
-      key_(rows, infinity),
+      key_(FloatPanels::panels_of(rows) * FloatPanels::lanes, infinity),
+      least_(FloatPanels::panels_of(rows), infinity),
       limit_(FloatPanels::panels_of(rows) * FloatPanels::lanes, FLT_MAX),
       from_(rows, 0),
       row_(rows) {
@@ -40,7 +41,13 @@ void SpanningTree::remove(Index place) {
     }
     panels_.clear(last);
     // An empty place is infinitely far, which is not within this.
-    limit_[last] = FLT_MAX;
+    key_[last] = infinity, limit_[last] = FLT_MAX;
+    find_least(place / FloatPanels::lanes);
+    find_least(last / FloatPanels::lanes);
+}
+
+void SpanningTree::find_least(Index panel) {
+    least_[panel] = least_of(key_.data() + panel * FloatPanels::lanes, FloatPanels::lanes);
 }
 
 // Whether the edge to the row at a place comes before the one at another, of the same length.
@@ -56,6 +63,7 @@ void SpanningTree::compare(Index first_panel, Index last_panel, Index added, con
     for (Index p = first_panel; p < last_panel; ++p) {
         float* limits = limit_.data() + p * lanes;
         if (!measure_panel(row, panels_.panel(p), columns_, limits, sums)) continue;
+        bool is_nearer = false;
         for (Index l = 0; l < lanes; ++l) {
             const Index place = p * lanes + l;
             // Written so that NaN, from numbers beyond float, rules out nothing.
@@ -67,16 +75,22 @@ void SpanningTree::compare(Index first_panel, Index last_panel, Index added, con
                 continue;
             key_[place] = found, from_[place] = added;
             limits[l] = panels_.limit(found);
+            is_nearer = true;
         }
+        if (is_nearer) find_least(p);
     }
 }
 
-Index SpanningTree::nearest(Index begin, Index end) const {
-    const double* key = key_.data();
-    const double least = least_of(key + begin, end - begin);
+// The place in some panels whose row is nearest to the tree.
+Index SpanningTree::nearest(Index first_panel, Index last_panel) const {
+    constexpr Index lanes = FloatPanels::lanes;
+    const double least = least_of(least_.data() + first_panel, last_panel - first_panel);
     Index found = -1;
-    for (Index p = begin; p < end; ++p)
-        if (key[p] == least && (found < 0 || comes_before(p, found))) found = p;
+    for (Index panel = first_panel; panel < last_panel; ++panel) {
+        if (least_[panel] != least) continue;
+        for (Index p = panel * lanes; p < std::min((panel + 1) * lanes, left_); ++p)
+            if (key_[p] == least && (found < 0 || comes_before(p, found))) found = p;
+    }
     return found;
 }
 
@@ -99,7 +113,7 @@ void SpanningTree::advance(Index count, const Context& context) {
             const Index first = task * panels_of_task,
                         last = std::min(first + panels_of_task, panels);
             compare(first, last, last_, row.data());
-            best[task] = nearest(first * lanes, std::min(last * lanes, left_));
+            best[task] = nearest(first, last);
         });
         Index place = best[0];
         for (Index task = 1; task < tasks; ++task) {

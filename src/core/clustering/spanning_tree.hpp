@@ -26,18 +26,20 @@ public:
 
 private:
     void compare(Index first_panel, Index last_panel, Index added, const float* row);
-    Index nearest(Index begin, Index end) const;
+    Index nearest(Index first_panel, Index last_panel) const;
+    void find_least(Index panel);
     bool comes_before(Index place, Index other) const;
     void remove(Index place);
 
     const double* x_;
     Index rows_, columns_, left_;
     FloatPanels panels_;
-    std::vector<double> key_;   // squared distance to the tree
-    std::vector<float> limit_;  // the same in float, for all lanes of the last panel
-    std::vector<Index> from_;   // the row of the tree at that distance
-    std::vector<Index> row_;    // the row at each place
-    Index last_ = 0;            // the last row that joined the tree
+    std::vector<double> key_;    // squared distance to the tree
+    std::vector<double> least_;  // the least of each panel
+    std::vector<float> limit_;   // the same in float, for all lanes of the last panel
+    std::vector<Index> from_;    // the row of the tree at that distance
+    std::vector<Index> row_;     // the row at each place
+    Index last_ = 0;             // the last row that joined the tree
     std::vector<Merge> edges_;
 };
 

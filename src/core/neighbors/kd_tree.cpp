@@ -10,7 +10,7 @@ namespace {
 
 #define GAPLESS_BODY [[gnu::always_inline]] inline
 
-constexpr Index leaf_rows = 32, children = 16;
+constexpr Index leaf_rows = kd_leaf_rows, children = kd_children;
 constexpr Index stretch = 64;     // queries of one task
 constexpr Index looked_at = 256;  // rows that determine which column varies most
 constexpr double underflow = 1e-40;
@@ -63,19 +63,21 @@ GAPLESS_BODY float fold_leaf(const float* query, const float* leaf, Index d, flo
     return least;
 }
 
-// The smallest distance of each child's box, 16 side by side.
+}  // namespace
+
 void bound_children(Metric by, const float* query, const float* boxes, Index d, float* out) {
     if (by == Metric::manhattan) return fold_boxes(query, boxes, d, out, Sum{});
     if (by == Metric::chebyshev) return fold_boxes(query, boxes, d, out, Maximum{});
     fold_boxes(query, boxes, d, out, Square{});
 }
 
-// The distance of each row of a leaf; returns the smallest.
 float measure_leaf(Metric by, const float* query, const float* leaf, Index d, float* out) {
     if (by == Metric::manhattan) return fold_leaf(query, leaf, d, out, Sum{});
     if (by == Metric::chebyshev) return fold_leaf(query, leaf, d, out, Maximum{});
     return fold_leaf(query, leaf, d, out, Square{});
 }
+
+namespace {
 
 // The length of a row by the metric.
 double length_of(Metric by, const float* x, Index d) {
@@ -234,8 +236,7 @@ Index KdTree<T>::leaf_of(const Query& query) const {
     float bounds[children];
     Index i = 0;
     while (nodes_[i].count) {
-        const float* boxes = boxes_.data() + 2 * columns_ * children * i;
-        bound_children(by_, query.values, boxes, columns_, bounds);
+        bound_children(by_, query.values, boxes(i), columns_, bounds);
         i = nodes_[i].first + (std::min_element(bounds, bounds + nodes_[i].count) - bounds);
     }
     return nodes_[i].begin;
@@ -253,10 +254,8 @@ std::vector<Index> KdTree<T>::by_leaf(const T* queries, Index count, const Conte
     return order;
 }
 
-// The largest distance in float of a row whose reduced distance is at most the given one. With
-// errors u‖x‖ and u‖z‖ of rows in float, ‖x − z‖ grows by at most their sum; the sum over the
-// columns has a relative error. `lengths` is ‖x‖ + ‖z‖, or for boxes, which are rounded outwards,
-// ‖x‖.
+// With errors u‖x‖ and u‖z‖ of rows in float, ‖x − z‖ grows by at most their sum; the sum over the
+// columns has a relative error. Boxes are rounded outwards, and have none of their own.
 template <class T>
 float KdTree<T>::limit(double reduced, double lengths) const {
     if (!std::isfinite(reduced) || !(lengths < 1e15)) return infinity;
@@ -274,8 +273,7 @@ template <class Collector>
 Index KdTree<T>::look_at(const Node& leaf, const Query& query, Collector& collector,
                          const Labels& labels) const {
     float found[leaf_rows];
-    const float* values = values_.data() + leaf.begin * columns_;
-    const float least = measure_leaf(by_, query.values, values, columns_, found);
+    const float least = measure_leaf(by_, query.values, values(leaf), columns_, found);
     const double lengths = query.length + leaf.length;
     double known = collector.limit();
     float most = limit(known, lengths);
@@ -315,8 +313,7 @@ Index KdTree<T>::visit(const Query& query, Collector& collector, const Labels& l
             measured += look_at(node, query, collector, labels);
             continue;
         }
-        const float* boxes = boxes_.data() + 2 * columns_ * children * i;
-        bound_children(by_, query.values, boxes, columns_, bounds);
+        bound_children(by_, query.values, boxes(i), columns_, bounds);
         const int below = waiting;
         for (Index c = 0; c < node.count; ++c) {
             if (bounds[c] > most) continue;
