@@ -234,6 +234,16 @@ def test_batch_normalisation_counts_rows_by_their_weights():
     np.testing.assert_allclose(y[again], z, rtol=1e-10)
 
 
+@pytest.mark.parametrize("rows", [64, 65])
+def test_batch_normalisation_does_not_learn_from_a_last_batch_of_one_row(rows):
+    X = np.random.default_rng(0).normal(scale=3.0, size=(rows, 2))
+    network = networks.Network([BatchNorm(), Dense(2)]).build(2, 0)
+    network.fit(X, np.arange(rows) % 2, epochs=60, batch_size=32, random_state=0)
+    np.testing.assert_allclose(network.weights.running[1], X.var(axis=0, ddof=1), rtol=0.1)
+    with pytest.raises(ValueError, match="raise batch_size"):
+        network.fit(X, np.arange(rows) % 2, epochs=1, batch_size=1)
+
+
 @pytest.mark.parametrize(
     "build, words",
     [
@@ -315,9 +325,27 @@ def test_weight_two_is_the_row_repeated_and_zero_removed(cls, form, seed):
     X, y = make_data(cls, seed)
     weights = np.random.default_rng(seed).integers(0, 4, size=len(X))
     repeated = np.repeat(np.arange(len(X)), weights)
-    weighted = fit(cls(**form), np.where(weights[:, None], X, 1e3), y, sample_weight=weights)
+    weighted = fit(cls(**form), np.where(weights[:, None], X, 1e5), y, sample_weight=weights)
     rtol = 1e-5 if form.get("solver") == "lbfgs" else 1e-9
     assert_same(fit(cls(**form), X[repeated], y[repeated]), weighted, rtol)
+
+
+REPEATED = {"hidden_layer_sizes": (), "alpha": 5.0, "max_iter": 800, "learning_rate_init": 0.05}
+
+
+@pytest.mark.parametrize("solver", ["sgd", "adam"])
+def test_every_solver_minimises_the_same_objective(solver):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(80, 3)).astype(float)  # 8 distinct rows
+    y, weights = X.sum(axis=1), rng.uniform(20.0, 60.0, size=80)
+    for given in (None, weights):
+        form = {**REPEATED, "tol": 1e-12, "n_iter_no_change": 800}
+        exact = fit(gapless.MLPRegressor(**{**form, "solver": "lbfgs"}), X, y, sample_weight=given)
+        model = fit(gapless.MLPRegressor(**form, solver=solver), X, y, sample_weight=given)
+        assert_same(model, exact, rtol=1e-3)
+        assert model.certificate_.kind == "stationary"
+        best = exact.certificate_.primal
+        assert model.loss_ == pytest.approx(best / np.sum(weights if given is weights else 80))
 
 
 @every_form
@@ -392,6 +420,78 @@ def test_a_copy_continues_where_the_model_has_ended(cls, seed, tmp_path):
     assert len(model.loss_curve_) == 2
     for copy in copies:
         assert_same(model, copy.partial_fit(X, y))
+
+
+def test_parts_continue_from_the_weights_that_the_model_shows(seed):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    form = {"hidden_layer_sizes": 4, "solver": "sgd", "learning_rate_init": 1e-9}
+    model = gapless.MLPClassifier(**form, random_state=0)
+    model.partial_fit(X, y, classes=np.unique(y))
+    for array in arrays(model):
+        array[...] = 0.5  # weights that a user sets
+    model.partial_fit(X, y)
+    assert all(np.allclose(array, 0.5) for array in arrays(model))
+    form |= {"early_stopping": True, "learning_rate_init": 0.5, "max_iter": 12}
+    model = fit(gapless.MLPClassifier(**form, n_iter_no_change=20), X, y)
+    assert int(np.argmax(model.validation_scores_)) < 11
+    best = [array.copy() for array in arrays(model)]
+    model.set_params(early_stopping=False, learning_rate_init=1e-9)
+    model._optimizer.pace.learning_rate = 1e-9
+    model.partial_fit(X, y)
+    for found, expected in zip(arrays(model), best):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert len(model.history_.loss) == 13
+    assert model.history_.seconds == sorted(model.history_.seconds)
+
+
+@pytest.mark.parametrize("first, then", [("sgd", "adam"), ("adam", "sgd"), ("lbfgs", "adam")])
+def test_another_rule_forgets_what_the_last_one_remembered(first, then, seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    model = fit(gapless.MLPRegressor(**FEW, solver=first), X, y)
+    plain = fit(gapless.MLPRegressor(**FEW, solver=then), X, y)
+    plain.coefs_, plain.intercepts_ = model.coefs_, model.intercepts_
+    plain.__dict__.pop("_optimizer")
+    plain.partial_fit(X, y)
+    model.set_params(solver=then).partial_fit(X, y)
+    assert_same(model, plain, rtol=1e-5)
+
+
+def test_a_fit_that_fails_leaves_the_history_as_it_was(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    model = gapless.MLPRegressor(hidden_layer_sizes=4, solver="sgd", batch_size=4, random_state=0)
+    steps = model.partial_fit(X, y)._optimizer.memory.steps
+    with pytest.raises(ValueError, match="non-finite"):
+        model.partial_fit(X, 1e120 * y)
+    assert (len(model.history_.loss), model._optimizer.memory.steps) == (1, steps)
+
+
+def test_a_warm_start_continues_the_curve(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    model = fit(gapless.MLPRegressor(**FEW, warm_start=True), X, y)
+    fit(model, X, y)
+    assert (model.n_iter_, len(model.loss_curve_), model.t_) == (4, 8, 480)
+    assert model.history_.seconds == sorted(model.history_.seconds)
+
+
+@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
+def test_scores_of_the_training_rows_are_recorded(solver, seed):
+    for cls in (gapless.MLPRegressor, gapless.MLPClassifier):
+        X, y = make_data(cls, seed)
+        model = fit(cls(hidden_layer_sizes=5, solver=solver, max_iter=30, tol=0), X, y)
+        again = fit(cls(hidden_layer_sizes=5, solver=solver, max_iter=29, tol=0), X, y)
+        expected = (model if solver == "lbfgs" else again).score(X, y)
+        assert model.history_.score[-1] == pytest.approx(expected, rel=1e-4)
+
+
+def test_predictions_are_those_of_the_loss_of_the_fit(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    model = fit(gapless.MLPRegressor("poisson", **FEW, alpha=2.0), X, np.abs(y))
+    before, known = model.predict(X), gapless.certify(model, X, np.abs(y)).primal
+    model.set_params(loss="squared_error", alpha=0.0)
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert gapless.certify(model, X, np.abs(y)).primal == known
+    with pytest.raises(ValueError, match="must be positive"):
+        gapless.MLPRegressor("gamma", **FEW).fit(X, np.maximum(y, 0))
 
 
 def test_parts_say_what_is_not_known(seed):
@@ -486,7 +586,51 @@ def test_a_settled_fit_is_stationary(seed):
     )
     model = fit(model, X, y)
     assert model.certificate_.kind == "stationary"
-    assert "gradient norm" in str(model.certificate_)
+    assert "the gradient is next to 0" in str(model.certificate_)
+
+
+def test_small_parameters_do_not_look_stationary(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    for scale in (1.0, 1e-6):
+        model = fit(gapless.MLPRegressor(**FEW, activation="tanh"), scale * X, y)
+        model.coefs_[0][:], model.intercepts_[0][:], model.intercepts_[1][:] = 0, 0, y.mean()
+        found = gapless.certify(model, scale * X, y)  # only the first weights have a slope
+        assert found.kind == "stopped"
+        assert "following the gradient" in str(found)
+
+
+@pytest.mark.parametrize("solver", ["adam", "lbfgs"])
+def test_targets_that_a_constant_predicts_have_a_certificate(solver, seed):
+    X, _ = make_data(gapless.MLPRegressor, seed)
+    for value in (0.0, 3.0):
+        model = fit(gapless.MLPRegressor(**{**FEW, "solver": solver}), X, np.full(60, value))
+        assert 0 < model.certificate_.scale < np.inf
+        assert "inf" not in str(model.certificate_)
+
+
+@pytest.mark.parametrize("form, words", [
+    ({"max_iter": 2}, "raise max_iter"),
+    ({"max_iter": 50, "tol": 1e9, "n_iter_no_change": 1}, "lower tol or raise n_iter_no_change"),
+    ({"early_stopping": True, "tol": 1e9, "n_iter_no_change": 1}, "kept aside ended it"),
+    ({"solver": "lbfgs", "tol": 1e9}, "; lower tol if"),
+])  # fmt: skip
+def test_the_certificate_names_what_would_train_on(form, words, seed):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    model = fit(gapless.MLPClassifier(5, **form), X, y)
+    assert words in str(model.certificate_)
+    assert str(gapless.certify(model, X, y)) == str(model.certificate_)
+
+
+def test_several_labels_and_several_numbers_are_judged_on_unseen_rows(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    labels = np.stack([y > 0, y < 0, X[:, 0] > 0], axis=1).astype(int)
+    form = {"hidden_layer_sizes": 4, "solver": "lbfgs", "max_iter": 30, "alpha": 0.1}
+    several = fit(gapless.MLPClassifier(**form), X, labels)
+    assert 0.4 < several.generalization_.unseen <= several.score(X, labels)
+    assert gapless.generalize(several, X, labels).unseen == several.generalization_.unseen
+    numbers = np.stack([y, X[:, 1] - y], axis=1)
+    model = fit(gapless.MLPRegressor(**form), X, numbers)
+    assert 0.5 < model.generalization_.unseen <= model.score(X, numbers)
 
 
 @every_class

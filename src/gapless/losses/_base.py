@@ -146,6 +146,19 @@ class Loss:
         """The same for K scores whose slopes sum to 0, as if only differences count."""
         raise NotImplementedError
 
+    def check_targets(self, y: Array) -> None:
+        """Refuse numbers for which a regression loss is not defined."""
+        least = float(y.min(initial=np.inf))
+        is_needed = {"nonnegative": least >= 0, "positive": least > 0}.get(self.targets, True)
+        if not is_needed:
+            kind = "at least 0" if self.targets == "nonnegative" else "positive"
+            row = int(np.argmin(y.reshape(len(y), -1).min(axis=1)))
+            raise ValueError(
+                f"Some value(s) of y are out of the valid range of the loss {self.name!r}: targets "
+                f"must be {kind}, and y has {least:g} in row {row}; check the target, or use "
+                "another loss."
+            )
+
     def smallest(self, y: Array) -> Array:
         """inf_z ℓ(y, z) = −ℓ*(y, 0), the shape of y; override if ℓ* is unknown and it is not 0."""
         if self.task == "multiclass" or not self.has_conjugate:

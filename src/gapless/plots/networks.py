@@ -59,7 +59,14 @@ def training(
         right = axes.twinx()
         for name, values in known.items():
             style = "-" if name == "kept aside" or len(known) == 1 else ":"
-            right.plot(when, values, color=ACCENT, linewidth=1.8, linestyle=style, label=name)
+            right.plot(
+                when[: len(values)],
+                values,
+                color=ACCENT,
+                linewidth=1.8,
+                linestyle=style,
+                label=name,
+            )
         finished(right, "", history.metric)
         right.grid(False)
         handles = [line for part in (axes, right) for line in part.lines]

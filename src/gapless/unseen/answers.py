@@ -45,6 +45,8 @@ class Answering:
         if not self.has_classes:
             return y.astype(float)
         classes = self.judge.model.classes_
+        if not isinstance(classes, list) and y.shape[1] > 1:
+            return y.astype(float)  # several labels, each a class that a row has or has not
         classes = classes if isinstance(classes, list) else [classes]
         return np.hstack([(y[:, [k]] == of).astype(float) for k, of in enumerate(classes)])
 

@@ -20,7 +20,7 @@ from ...unseen import CV, LOO, ExplainedLoss
 from ._base import SELECT, LinearModel
 from .offsets import OFFSET, with_offset, without_offset
 from .parameters import DATA, OF_TARGETS, ROWS, SOLVED, WITH_ALPHA
-from .problems import check_targets, regression_problems
+from .problems import regression_problems
 from .tasks import LinearRegressor
 
 Array = np.ndarray
@@ -132,7 +132,7 @@ class GeneralizedLinearRegressor(LinearRegressor):
         """
         y, weights = self._without_offset(y, sample_weight, offset)
         data = self._read(X, y, weights, reset=False)
-        check_targets(self._loss(), data.y)
+        self._loss().check_targets(data.y)
         return self._own_scoring(self, X, data.y, data.sample_weight)
 
     @property

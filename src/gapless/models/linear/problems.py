@@ -100,7 +100,7 @@ def regression_problems(
     data: Training, loss: Loss, penalty: Penalty, fit_bias: bool, *, joint: bool
 ) -> list[Problem]:
     """One problem for y (n,); for y (n, K) one over all outputs if `joint`, else one for each."""
-    check_targets(loss, data.y)
+    loss.check_targets(data.y)
     design = Design(data.X)
     if data.y.ndim == 1:
         return [Problem(design, data.y, loss, penalty, data.weights, fit_bias)]
@@ -108,20 +108,6 @@ def regression_problems(
         return [Problem(design, data.y, loss, penalty, data.weights, fit_bias, data.y.shape[1])]
     columns = np.asfortranarray(data.y).T
     return [Problem(design, column, loss, penalty, data.weights, fit_bias) for column in columns]
-
-
-def check_targets(loss: Loss, y: Array) -> None:
-    """Refuse targets for which the loss is not defined."""
-    least = float(y.min(initial=np.inf))
-    is_needed = {"nonnegative": least >= 0, "positive": least > 0}.get(loss.targets, True)
-    if not is_needed:
-        kind = "at least 0" if loss.targets == "nonnegative" else "positive"
-        row = int(np.argmin(y.reshape(len(y), -1).min(axis=1)))
-        raise ValueError(
-            f"Some value(s) of y are out of the valid range of the loss {loss.name!r}: targets "
-            f"must be {kind}, and y has {least:g} in row {row}; check the target, or use another "
-            "loss."
-        )
 
 
 def classification_problems(

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
@@ -48,7 +47,7 @@ from ...solvers import (
     StepSize,
     Update,
 )
-from ...unseen import JUDGED, Remembering, take_over
+from ...unseen import JUDGED, Remembering, as_fitted, take_over
 from .composition import Composition, Weights
 from .engines import BuiltIn, Engine
 from .history import History
@@ -77,6 +76,16 @@ ONLY_PARTS = (
     "no bound is known: the model was fitted in parts, of which it keeps none; "
     "gapless.certify(model, X, y) computes the gradient for any rows."
 )
+# What to do about a gradient that is not next to 0, by what ended the training.
+IF_BETTER = "if that improves the score on unseen rows"
+CURES = {
+    "max_iter": f"raise max_iter {IF_BETTER}",
+    "settled": f"lower tol or raise n_iter_no_change {IF_BETTER}",
+    "tol": f"lower tol {IF_BETTER}",
+    "kept aside": "the rows kept aside ended it, which the objective counts, too",
+    "time_limit": "raise time_limit",
+    "interrupted": "fit again, and let it end",
+}
 # Shared by the docstrings of several classes and methods.
 DATA = """
 X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
@@ -295,7 +304,9 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         learned = self._learned(data, trained)
         learned["_training"] = data, seed
         if trained.composition.work * data.X.shape[0] <= LITTLE_WORK:
-            learned["certificate_"] = self._certificate(data, trained.composition, trained.weights)
+            learned["certificate_"] = self._certificate(
+                data, trained.composition, trained.weights, trained.progress.ended
+            )
         take_over(self, learned)
         if trained.status == "interrupted":
             raise KeyboardInterrupt
@@ -318,7 +329,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         start = composition.begin(random, dtype)
         if is_warm:
             start = self._started(composition, dtype)
-        history = History(task.metric)
+        history = self.history_.copy() if is_warm and "history_" in vars(self) else History()
+        history.metric, known = task.metric, len(history.loss)
         if self.solver == LBFGS:
             weights, status = minimise(
                 engine,
@@ -331,30 +343,34 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 max_fun=getattr(self, "max_fun", MOST_EVALUATIONS),
                 callback=self._told(callback),
                 history=history,
+                score=task.score,
             )
-            progress = Progress(weights, Memory(0, ()), self._pace(), history=history)
-            steps = len(history.loss)
+            progress = Progress(weights, Memory(0, ()), None, self._pace(), history=history)
         else:
             rows, aside = self._merged(task, data), None
+            mean = float(np.mean(rows.weights)) if len(rows.weights) else 1.0
+            rows = replace(rows, weights=rows.weights / mean)
             if self.early_stopping:
                 rows, aside = self._split(rows, task, random)
-            plan = self._plan(len(rows.weights))
+            # Weights and penalty have one factor, so that the minimum stays where it is.
+            plan = self._plan(len(rows.weights), float(self.alpha) / mean)
             seen = int(getattr(self, "t_", 0)) if is_warm else 0
-            progress = Progress(start, plan.rule.begin(start.theta), self._pace(), seen, history)
-            is_mean = task.strata is not None
-            descent = Descent(engine, rows, task.loss, plan, task.score, aside, is_mean)
+            progress = Progress.begin(start, plan.rule, self._pace(), history, seen)
+            descent = Descent(engine, rows, task.loss, plan, task.score, aside)
             status = descent.through(progress, random, self._told(callback))
-            steps = len(history.loss)
-            weights = progress.weights
             is_cut = self.early_stopping or status in ("interrupted", "time_limit")
             if is_cut and progress.best is not None:
-                weights = progress.best
-        if not np.all(np.isfinite(weights.theta)):
+                # What the rule remembers belongs to the last weights, which are given up.
+                memory = plan.rule.begin(progress.best.theta)
+                progress = replace(progress, weights=progress.best, memory=memory)
+        if not np.all(np.isfinite(progress.weights.theta)):
             raise ValueError(NOT_FINITE)
-        return Trained(composition, weights, progress, status, steps)
+        settled = "tol" if self.solver == LBFGS else "kept aside" if self.early_stopping else status
+        progress.ended = settled if status == "settled" else status
+        return Trained(composition, progress.weights, progress, status, len(history.loss) - known)
 
-    def _merged(self, task: Task, data: Training, is_relative: bool = True) -> Rows:
-        """The rows to visit: equal ones as one, by content, with weights relative to their mean."""
+    def _merged(self, task: Task, data: Training) -> Rows:
+        """The rows to visit: equal ones as one, by content."""
         rows = task.rows
         if self.shuffle:
             distinct = DistinctRows.by(Design(_as_table(rows.X)).equal_rows(data.y), rows.weights)
@@ -363,11 +379,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             positions = np.flatnonzero(rows.weights > 0)
             weights = rows.weights[positions]
         if len(positions) == len(rows.weights) and np.all(np.diff(positions) == 1):
-            found = Rows(rows.X, rows.y, weights, rows.shape)
-        else:
-            found = Rows(rows.X, rows.y[positions], weights, rows.shape, positions)
-        mean = float(np.mean(weights)) if is_relative and len(weights) else 1.0
-        return Rows(found.X, found.y, weights / mean, found.shape, found.positions)
+            return Rows(rows.X, rows.y, weights, rows.shape)
+        return Rows(rows.X, rows.y[positions], weights, rows.shape, positions)
 
     def _split(self, rows: Rows, task: Task, random: Any) -> tuple[Rows, Rows]:
         """Rows to learn from, and rows to stop by."""
@@ -384,7 +397,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             )
         return rows.some(np.sort(learned)), rows.some(np.sort(aside))
 
-    def _plan(self, rows: int) -> Plan:
+    def _plan(self, rows: int, alpha: float) -> Plan:
         size = min(USUAL_BATCH, rows) if self.batch_size == "auto" else self.batch_size
         if size > rows:
             warnings.warn(
@@ -394,7 +407,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             )
         return Plan(
             rule=self._rule(),
-            alpha=float(self.alpha),
+            alpha=alpha,
             batch_size=max(1, min(size, rows)),
             max_iter=self.max_iter,
             shuffle=self.shuffle,
@@ -428,13 +441,16 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         if self.solver == LBFGS:
             return np.dtype(np.float64)
         numbers = (data.X.data if sp.issparse(data.X) else data.X, data.y)
-        largest = max(
-            (float(max(abs(x.max()), abs(x.min()))) for x in numbers if x.size), default=0.0
-        )
-        return np.dtype(np.float32 if largest <= MODERATE else np.float64)
+        if _largest(numbers) <= MODERATE:
+            return np.dtype(np.float32)
+        # Rows of weight 0 are not there.
+        counted = data.weights > 0
+        X = data.X.tocsr()[counted].data if sp.issparse(data.X) else data.X[counted]
+        is_large = _largest((X, data.y[counted])) > MODERATE
+        return np.dtype(np.float64 if is_large else np.float32)
 
     def _started(self, composition: Composition, dtype: Any) -> Weights:
-        """The weights of the last fit, if they are of the same network."""
+        """The weights that the model shows, if they are of the same network."""
         return self._kept_weights(composition).astype(dtype)
 
     def _told(self, callback: Any) -> Callable[[Any, float], bool]:
@@ -451,7 +467,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         """Every attribute that a fit leaves."""
         progress, history = trained.progress, trained.progress.history
         dtype = data.X.dtype
-        has_scores = bool(history.validation)
+        has_scores = progress.highest > -math.inf
         learned = {
             **self._shown(trained.composition, trained.weights.astype(dtype)),
             "loss_": history.loss[-1] if history.loss else math.nan,
@@ -505,41 +521,23 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         shape = task.rows.shape
         composition = Composition(self._layers_for(shape, task.outputs), shape)
         random = check_random_state(self.random_state)
-        rows = self._merged(task, data, is_relative=False)
+        rows = self._merged(task, data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            plan = self._plan(len(rows.weights))
+            plan = self._plan(len(rows.weights), float(self.alpha))
         before = vars(self).get("_optimizer")
-        if before is None or before.weights.theta.size != composition.size:
-            dtype = self._precision(data)
-            has_weights = self._has_weights()
-            start = (
-                self._started(composition, dtype)
-                if has_weights
-                else composition.begin(random, dtype)
-            )
-            progress = Progress(start, plan.rule.begin(start.theta), self._pace())
-            progress.history.metric = task.metric
+        dtype = self._precision(data)
+        if before is not None:
+            dtype = np.promote_types(dtype, before.weights.theta.dtype)
+        if self._has_weights():
+            start = self._started(composition, dtype)
         else:
-            if len(before.memory.arrays) != 1:  # after L-BFGS
-                before.memory = plan.rule.begin(before.weights.theta)
-            kept = before.weights.copy()
-            memory = Memory(
-                before.memory.steps,
-                tuple(tuple(a.copy() for a in own) for own in before.memory.arrays),
-            )
-            progress = Progress(
-                kept, memory, before.pace, before.rows_seen, before.history, best=None
-            )
-        descent = Descent(
-            self._engine(composition),
-            rows,
-            task.loss,
-            plan,
-            task.score,
-            None,
-            task.strata is not None,
-        )
+            start = composition.begin(random, dtype)
+        if before is None:
+            progress = Progress.begin(start, plan.rule, self._pace(), History(task.metric))
+        else:
+            progress = before.continued(start, plan.rule)
+        descent = Descent(self._engine(composition), rows, task.loss, plan, task.score)
         with time_limit(self.time_limit):
             status = descent.through(progress, random, self._told(lambda *_: False), epochs=1)
         if not np.all(np.isfinite(progress.weights.theta)):
@@ -581,25 +579,33 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
     def certificate_(self) -> Certificate:  # type: ignore[override]
         """How near the weights are to a stationary point; computed on first access."""
         data, *_ = self._kept_training("call gapless.certify(model, X, y, sample_weight)")
-        composition = self._composition()
-        return self._certificate(data, composition, self._kept_weights(composition))
+        return as_fitted(self)._certificate_of_fit(data)
+
+    def _certificate_of_fit(self, data: Training) -> Certificate:
+        composition, progress = self._composition(), vars(self).get("_optimizer")
+        ended = "" if progress is None else progress.ended
+        return self._certificate(data, composition, self._kept_weights(composition), ended)
 
     def _certificate(
-        self, data: Training, composition: Composition, weights: Weights
+        self, data: Training, composition: Composition, weights: Weights, ended: str
     ) -> Certificate:
         task = self._task(data)
         weights = weights.astype(data.X.dtype)
         try:
             return certificate_of(
-                self._engine(composition), weights, task.rows, task.loss, float(self.alpha)
+                self._engine(composition),
+                weights,
+                task.rows,
+                task.loss,
+                float(self.alpha),
+                CURES.get(ended, ""),
             )
         except (TimeLimit, KeyboardInterrupt):
             return without_bound("no bound is known: the fit was interrupted; fit again.")
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
-        data = self._reread(X, y, sample_weight)
-        composition = self._composition()
-        return self._certificate(data, composition, self._kept_weights(composition))
+        twin = as_fitted(self)
+        return twin._certificate_of_fit(twin._reread(X, y, sample_weight))
 
     def _fitted_to(self, X, y, sample_weight=None) -> Any:
         random = check_random_state(self.random_state)
@@ -610,13 +616,15 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         known = vars(self).get("certificate_")
         if known is not None and np.isfinite(known.primal):
             self._check_objective(self._certified_value(data), rounding=1e-4 * known.scale)
-        return NetworkFit(self, data, seed)
+        return NetworkFit(as_fitted(self), data, seed)
 
     def _certified_value(self, data: Training) -> float:
-        task, composition = self._task(data), self._composition()
+        given = as_fitted(self)
+        task, composition, alpha = given._task(data), self._composition(), float(given.alpha)
         weights = self._kept_weights(composition)
-        engine = self._engine(composition)
-        return value_and_gradient(engine, weights, task.rows, task.loss, float(self.alpha))[0]
+        return value_and_gradient(self._engine(composition), weights, task.rows, task.loss, alpha)[
+            0
+        ]
 
     def _refitted(self, data: Training, seed: int) -> Callable[[Design], Array]:
         """The outputs for rows by the same fit to other rows."""
@@ -641,10 +649,11 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _differentiable(self, X, y, sample_weight=None) -> Differentiable:
         """What the fit minimises, as a function of the arrays of all layers."""
-        data = self._reread(X, y, sample_weight)
-        task, composition = self._task(data), self._composition()
+        given = as_fitted(self)
+        data = given._reread(X, y, sample_weight)
+        task, composition = given._task(data), self._composition()
         theta = self._kept_weights(composition).astype(np.float64)
-        return Differentiable(composition, theta, task.rows, task.loss, float(self.alpha))
+        return Differentiable(composition, theta, task.rows, task.loss, float(given.alpha))
 
 
 @dataclass(frozen=True, eq=False)
@@ -700,7 +709,11 @@ def explained(loss: Loss) -> Callable[[Array, Array, Array], float]:
     def r2(y: Array, z: Array, weights: Array) -> float:
         if not np.any(weights > 0):
             return math.nan
-        return float(r2_score(y, loss.inverse_link(z), sample_weight=weights))
+        # scikit-learn's r2_score takes longer to check a few rows than to train on them.
+        with np.errstate(all="ignore"):
+            error = weights @ (y - loss.inverse_link(z)) ** 2
+            spread = weights @ (y - np.average(y, axis=0, weights=weights)) ** 2
+            return float(np.mean(np.where(spread > 0, 1 - error / spread, error == 0)))
 
     return r2
 
@@ -710,6 +723,11 @@ def _seed(random_state: Any, random: np.random.RandomState) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(random.randint(np.iinfo(np.int32).max))
+
+
+def _largest(numbers: tuple[Array, ...]) -> float:
+    """The largest size of all numbers."""
+    return max((float(max(abs(x.max()), abs(x.min()))) for x in numbers if x.size), default=0.0)
 
 
 def _as_table(X: Any) -> Any:

@@ -274,7 +274,7 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         return {
             "theta_": weights.theta,
             "running_": weights.running,
-            **given_to_fit(self, ("layers",)),
+            **given_to_fit(self, ("layers", "alpha")),
         }
 
     def _has_weights(self):
@@ -419,7 +419,9 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
 
     def _formula(self) -> Formula:
         names = ", ".join(type(layer).__name__ for layer in self._composition().layers)
-        return Formula("Σᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖², f by layers", {"f": names, "α": self.alpha})
+        return Formula(
+            "Σᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖², f by layers", {"f": names, "α": as_fitted(self).alpha}
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

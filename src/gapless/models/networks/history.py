@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ class History:
     score : list of float
         Accuracy or R² on the training rows, at their turn; NaN if it was not computed.
     validation : list of float
-        The same on the rows that are kept aside to stop by; empty without them.
+        The same on the rows that are kept aside by early stopping; empty without them.
     seconds : list of float
         Since the fit began.
     step_size : list of float
@@ -44,8 +45,18 @@ class History:
             return "no epochs"
         epochs = "1 epoch" if len(self.loss) == 1 else f"{len(self.loss)} epochs"
         scores = "" if self.score[-1] != self.score[-1] else f", {self.metric} {self.score[-1]:.4g}"
-        unseen = f", {self.validation[-1]:.4g} on rows kept aside" if self.validation else ""
+        last = self.validation[-1] if len(self.validation) == len(self.loss) else math.nan
+        unseen = "" if math.isnan(last) else f", {last:.4g} on rows kept aside"
         return f"{epochs} in {self.seconds[-1]:.2g} s, loss {self.loss[-1]:.4g}{scores}{unseen}"
+
+    @property
+    def last_second(self) -> float:
+        """When the last epoch ended, 0 before the first."""
+        return self.seconds[-1] if self.seconds else 0.0
+
+    def copy(self) -> History:
+        """The same in lists of its own."""
+        return History(**asdict(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain lists."""

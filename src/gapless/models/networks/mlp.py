@@ -78,6 +78,9 @@ class MultilayerPerceptron(NetworkModel):
         "max_fun": [Interval(Integral, 1, None, closed="left")],
     }
 
+    # The parameters of the fit that predictions and both gaps depend on.
+    _read_later: ClassVar[tuple[str, ...]] = ("activation", "alpha")
+
     def _sizes(self) -> list[int]:
         """The units of the hidden layers."""
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
@@ -106,7 +109,7 @@ class MultilayerPerceptron(NetworkModel):
             "coefs_": arrays[0::2],
             "intercepts_": arrays[1::2],
             "n_layers_": len(arrays) // 2 + 1,
-            **given_to_fit(self, ("activation",)),
+            **given_to_fit(self, self._read_later),
         }
 
     def _has_weights(self):
@@ -137,7 +140,7 @@ class MultilayerPerceptron(NetworkModel):
     def _formula(self) -> Formula:
         units = " → ".join(str(size) for size in [self.n_features_in_, *self._units()])
         text = "Σᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖², f by dense layers"
-        return Formula(text, {"units": units, "α": self.alpha})
+        return Formula(text, {"units": units, "α": as_fitted(self).alpha})
 
     def _units(self) -> list[int]:
         return [len(b) for b in self.intercepts_]
@@ -458,6 +461,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         **MultilayerPerceptron._parameter_constraints,
         "loss": [str, Loss],
     }
+    _read_later = (*MultilayerPerceptron._read_later, "loss")
 
     def __init__(
         self,
@@ -534,12 +538,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
 
     def _read(self, X, y, sample_weight, reset=True):
         data = read_regression(self, X, y, sample_weight, multi_output=True, reset=reset)
-        if self._loss().targets == "nonnegative" and np.any(data.y < 0):
-            raise ValueError(
-                f"Some value(s) of y are out of the valid range of the loss "
-                f"'{type(self._loss()).__name__}': the smallest is {data.y.min():g}, and targets "
-                "must be ≥ 0."
-            )
+        self._loss().check_targets(data.y)
         return data
 
     def _task(self, data):
@@ -579,7 +578,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predicted targets.
         """
-        found = self._loss().inverse_link(self._scores(X))
+        found = as_fitted(self)._loss().inverse_link(self._scores(X))
         return found[:, 0] if self._is_flat else found
 
     def __sklearn_tags__(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -207,23 +208,22 @@ class Network:
         )
         first = step if isinstance(step, StepSize) else "constant"
         length = step.length(0) if isinstance(step, StepSize) else float(step)
-        before = self._progress
-        progress = Progress(self.weights, rule.begin(self.weights.theta), Pace(first, length))
-        progress.history = self.history
-        if before is not None and before.memory is not None and rule == plan.rule:
-            same = [a.shape for own in before.memory.arrays for a in own]
-            fresh = [a.shape for own in progress.memory.arrays for a in own]
-            progress.memory = before.memory if same == fresh else progress.memory
-        is_mean = self.loss.task != "regression"
-        score = accuracy if is_mean else explained(self.loss)
-        descent = Descent(self._engine(), rows, self.loss, plan, score, None, is_mean)
+        pace, weights = Pace(first, length), self.weights.copy()
+        if self._progress is None:
+            progress = Progress.begin(weights, rule, pace, self.history.copy())
+        else:
+            progress = replace(self._progress.continued(weights, rule), pace=pace)
+        score = explained(self.loss) if self.loss.task == "regression" else accuracy
+        descent = Descent(self._engine(), rows, self.loss, plan, score)
         with time_limit(seconds):
             status = descent.through(progress, random)
-        self._progress = progress
         if status in ("interrupted", "time_limit") and progress.best is not None:
-            self._weights = progress.best
-        if not np.all(np.isfinite(self.weights.theta)):
+            memory = rule.begin(progress.best.theta)
+            progress = replace(progress, weights=progress.best, memory=memory)
+        if not np.all(np.isfinite(progress.weights.theta)):
             raise ValueError(NOT_FINITE)
+        self._weights, self.history = progress.weights, progress.history
+        self._progress = replace(progress, best=None)
         if status == "interrupted":
             raise KeyboardInterrupt
         return self

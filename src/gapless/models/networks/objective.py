@@ -5,6 +5,7 @@ P(θ) = Σᵢ sᵢ ℓ(yᵢ, f(xᵢ; θ)) + ½α‖W‖², where W are the weigh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +22,11 @@ from .engines import AT_ONCE, Engine
 
 Array = np.ndarray
 
-# A network counts as stationary if scaling all parameters by 1 + t changes the objective, at first
-# order, by at most this part t of that without features.
+# A network counts as stationary if steps as long as its parameters change the objective, at first
+# order, by at most this part of that without features.
 STATIONARY = 1e-3
+# A constant predicts targets if it leaves less than this part of the objective of outputs 0.
+NEGLIGIBLE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,13 @@ class Rows:
             return x.astype(dtype, copy=False)
         return x.reshape(len(x), *self.shape).astype(dtype, copy=False)
 
+    def squares(self, rows: Any) -> Array:
+        """Their squared norms."""
+        x = self.inputs(rows, np.float64)
+        if sp.issparse(x):
+            return np.asarray(x.multiply(x).sum(axis=1)).ravel()
+        return np.einsum("ij,ij->i", x.reshape(len(x), -1), x.reshape(len(x), -1))
+
     def targets(self, rows: Any, dtype: Any) -> Array:
         """Their targets; positions of classes stay whole numbers."""
         y = self.y[rows]
@@ -90,9 +100,14 @@ def penalty(composition: Composition, theta: Array, alpha: float) -> float:
 
 
 def value_and_gradient(
-    engine: Engine, weights: Weights, rows: Rows, loss: Loss, alpha: float
+    engine: Engine,
+    weights: Weights,
+    rows: Rows,
+    loss: Loss,
+    alpha: float,
+    outputs: Array | None = None,
 ) -> tuple[float, Array]:
-    """P and its gradient in all parameters, in float64."""
+    """P and its gradient in all parameters, in float64; writes the outputs if there is a place."""
     composition, dtype = engine.composition, weights.theta.dtype
     value = penalty(composition, weights.theta, alpha)
     gradient = np.where(composition.is_penalised, alpha * weights.theta, 0.0).astype(np.float64)
@@ -108,48 +123,74 @@ def value_and_gradient(
             z, found = engine.gradient(weights, rows.inputs(part, dtype), slopes, None)
             value += float(s @ row_losses(loss, y, z))
             gradient += found
+            if outputs is not None:
+                outputs[part] = z
     return value, gradient
 
 
 def without_features(rows: Rows, loss: Loss) -> float:
-    """P₀: the objective of the best constant outputs, above the smallest conceivable loss."""
+    """P₀: the objective of the best constant outputs, above the smallest conceivable loss.
+
+    Of targets that a constant predicts, it is that of outputs 0, or else the sum of the weights.
+    """
     y, s = rows.y, rows.weights
     kept = s > 0
     y, s = y[kept], s[kept]
+    total = zero = 0.0
     if y.ndim == 1:
         z = np.zeros((len(y), int(y.max(initial=0)) + 1))
-        z = z + minimise_biases(loss, y, z, s)
-        return float(s @ loss.value(y, z))
-    total = 0.0
-    for column in y.T.astype(np.float64):
-        b = minimise_bias(loss, column, np.zeros(len(column)), s)
-        excess = loss.value(column, np.full(len(column), b)) - loss.smallest(column)
-        total += float(s @ excess)
-    return total
+        total = float(s @ loss.value(y, z + minimise_biases(loss, y, z, s)))
+        zero = float(s @ loss.value(y, z))
+    else:
+        for column in y.T.astype(np.float64):
+            least, outputs = loss.smallest(column), np.zeros(len(column))
+            b = minimise_bias(loss, column, outputs, s)
+            total += float(s @ (loss.value(column, outputs + b) - least))
+            zero += float(s @ (loss.value(column, outputs) - least))
+    if total > NEGLIGIBLE * zero:
+        return total
+    return zero if zero > 0 else float(s.sum())
+
+
+def reach(composition: Composition, weights: Weights, rows: Rows) -> Array:
+    """How far each parameter array can be expected to move: its norm, or at least a first draw's.
+
+    Weights of features that are small on average move further by as much.
+    """
+    now = composition.arrays(weights.theta.astype(np.float64))
+    drawn = composition.arrays(composition.begin(np.random.RandomState(0), np.float64).theta)
+    lengths = np.array([max(np.linalg.norm(a), np.linalg.norm(b)) for a, b in zip(now, drawn)])
+    if len(lengths):
+        squares = sum(float(rows.weights[p] @ rows.squares(p)) for p in rows.parts(AT_ONCE))
+        count = float(rows.weights.sum()) * math.prod(rows.shape)
+        lengths[0] /= min(1.0, max(math.sqrt(squares / count), np.finfo(float).tiny))
+    return lengths
 
 
 def certificate_of(
-    engine: Engine, weights: Weights, rows: Rows, loss: Loss, alpha: float
+    engine: Engine, weights: Weights, rows: Rows, loss: Loss, alpha: float, cure: str = ""
 ) -> Certificate:
-    """How near the weights are to a point where the gradient is 0; no bound is known."""
+    """How near the weights are to a point where the gradient is 0; no bound is known.
+
+    Σ‖∇ₖ‖·rₖ over the arrays k of parameters is the change, at first order, that steps as long as
+    their `reach` r could bring; small parameters do not make it small.
+    """
+    composition = engine.composition
     with np.errstate(over="ignore", invalid="ignore"):
         primal, gradient = value_and_gradient(engine, weights, rows, loss, alpha)
         scale = without_features(rows, loss)
         norm = float(np.linalg.norm(gradient))
-        change = norm * float(np.linalg.norm(weights.theta.astype(np.float64)))
-    share = change / scale if scale > 0 else (0.0 if change == 0 else np.inf)
-    is_stationary = bool(share <= STATIONARY)
+        slopes = [float(np.linalg.norm(part)) for part in composition.arrays(gradient)]
+        change = float(np.dot(slopes, reach(composition, weights, rows)))
+    is_stationary = bool(change <= STATIONARY * scale)
     why = "the objective of a network is not convex, so no bound on the best one is known"
-    numbers = (
-        f"gradient norm {norm:.3g}, times that of the parameters {share:.2g} of the objective "
-        "without features"
-    )
     if is_stationary:
-        verdict = f"stationary: no small change improves it at first order ({numbers}); {why}."
+        verdict = f"stationary: the gradient is next to 0, its norm is {norm:.3g}; {why}."
     else:
+        advice = f"; {cure}" if cure else ""
         verdict = (
-            f"stopped: small changes would still improve it ({numbers}); raise max_iter or lower "
-            f"tol if unseen rows would gain by it; {why}."
+            "stopped: following the gradient would still lower the objective; its norm is "
+            f"{norm:.3g}{advice}; {why}."
         )
     return Certificate(
         kind="stationary" if is_stationary else "stopped",

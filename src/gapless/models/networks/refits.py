@@ -45,7 +45,9 @@ class NetworkFit(OnlyRefittable):
 
     @property
     def targets(self) -> Array:
-        """Positions of the classes, or numbers."""
+        """Positions of the classes, of all labels together; or numbers."""
+        if self.has_classes and self._targets.ndim == 2:
+            return np.unique(self._targets, axis=0, return_inverse=True)[1].ravel()
         return self._targets
 
     @property

@@ -32,6 +32,7 @@ from .layers import (
     Sigmoid,
     Tanh,
 )
+from .layers.regularising import ROUNDING, check_spread
 
 Array = np.ndarray
 
@@ -218,6 +219,7 @@ def _(layer: BatchNorm) -> Step:
     def step(torch, x, own, mode):
         gamma, beta, mean, variance = own
         if mode.is_learning:
+            check_spread(tuple(x.shape))
             rows = torch.ones(len(x), dtype=x.dtype, device=x.device)
             if mode.weights is not None:
                 rows = torch.as_tensor(mode.weights, dtype=x.dtype, device=x.device)
@@ -227,10 +229,11 @@ def _(layer: BatchNorm) -> Step:
             batch_mean = (share * x).sum(dim=over)
             batch_variance = (share * (x - batch_mean) ** 2).sum(dim=over)
             count = 1 / float((share**2).sum())
-            population = batch_variance * (count / max(count - 1, 1))
             with torch.no_grad():
                 mean += layer.momentum * (batch_mean - mean)
-                variance += layer.momentum * (population - variance)
+                if count > 1 + ROUNDING:
+                    population = batch_variance * (count / (count - 1))
+                    variance += layer.momentum * (population - variance)
             mean, variance = batch_mean, batch_variance
         return gamma * (x - mean) / torch.sqrt(variance + layer.epsilon) + beta
 

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,8 @@ class Progress:
 
     weights: Weights
     memory: Memory
+    # The rule that the memory is of.
+    rule: Update | None
     pace: Pace
     rows_seen: int = 0
     history: History = field(default_factory=History)
@@ -128,11 +131,36 @@ class Progress:
     lowest: float = math.inf
     highest: float = -math.inf
     best: Weights | None = None
+    # What ended the training.
+    ended: str = ""
+
+    @classmethod
+    def begin(
+        cls, weights: Weights, rule: Update, pace: Pace, history: History, rows_seen: int = 0
+    ) -> Progress:
+        """Before the first step."""
+        return cls(weights, rule.begin(weights.theta), rule, pace, rows_seen, history)
+
+    def continued(self, weights: Weights, rule: Update) -> Progress:
+        """Where training goes on from weights, which may have been changed since.
+
+        What another rule, or the rule of a network of another size, remembers is forgotten.
+        """
+        memory = rule.begin(weights.theta)
+        if self.rule == rule and _forms(memory) == _forms(self.memory):
+            arrays = tuple(tuple(a.copy() for a in own) for own in self.memory.arrays)
+            memory = Memory(self.memory.steps, arrays)
+        pace, history = replace(self.pace), self.history.copy()
+        return Progress(weights, memory, rule, pace, self.rows_seen, history)
 
     @property
     def learning_rate(self) -> float:
         """The present length of steps."""
         return self.pace.learning_rate
+
+
+def _forms(memory: Memory) -> list[tuple[Any, Any]]:
+    return [(array.shape, array.dtype) for own in memory.arrays for array in own]
 
 
 class Descent:
@@ -152,8 +180,6 @@ class Descent:
         (y, z, weights) → the score of some rows.
     aside : Rows, optional
         The rows to stop by.
-    is_mean : bool, default=False
-        Whether the score is a mean over rows, so that batches can be scored at their turn.
     """
 
     def __init__(
@@ -164,10 +190,9 @@ class Descent:
         plan: Plan,
         score: Callable[[Array, Array, Array], float] | None = None,
         aside: Rows | None = None,
-        is_mean: bool = False,
     ):
         self.engine, self.rows, self.loss, self.plan = engine, rows, loss, plan
-        self.score, self.aside, self.is_mean = score, aside, is_mean
+        self.score, self.aside = score, aside
         self.total = float(rows.weights.sum())
 
     def through(
@@ -178,7 +203,7 @@ class Descent:
         epochs: int | None = None,
     ) -> str:
         """Make epochs; why they ended: "settled", "max_iter", "time_limit", "callback"…"""
-        began = time.monotonic()
+        began = time.monotonic() - progress.history.last_second
         seed = int(random.randint(np.iinfo(np.int32).max))
         count = self.plan.max_iter if epochs is None else epochs
         try:
@@ -202,21 +227,29 @@ class Descent:
 
     def _epoch(self, progress: Progress, order: Array, seed: tuple[int, int], began: float) -> None:
         plan, size = self.plan, self.plan.batch_size
-        loss, scores, counted = 0.0, 0.0, 0.0
-        for k, start in enumerate(range(0, len(order), size)):
+        loss, z = 0.0, np.empty((len(order), self.engine.composition.outputs))
+        # Batch normalisation cannot learn from a last batch of one row, which has no spread.
+        fewest = 2 if self.engine.composition.joins_rows else 1
+        ends = [*range(size, len(order) - fewest + 1, size), len(order)]
+        for k, (start, end) in enumerate(pairwise([0, *ends])):
             check()
-            batch = order[start : start + size]
-            value, score = self._step(progress, batch, (*seed, k))
-            weight = float(self.rows.weights[batch].sum())
-            loss, scores, counted = loss + value, scores + weight * score, counted + weight
+            batch = order[start:end]
+            value, z[batch] = self._step(progress, batch, (*seed, k))
+            loss += value
         progress.rows_seen += len(order)
         penalised = penalty(self.engine.composition, progress.weights.theta, plan.alpha)
         level = (loss + penalised) / self.total
-        self._record(progress, level, scores / counted, time.monotonic() - began)
+        self._record(progress, level, self._score(self.rows, z), time.monotonic() - began)
         progress.pace.after_epoch(progress.rows_seen)
 
-    def _step(self, progress: Progress, batch: Array, seed: tuple[int, ...]) -> tuple[float, float]:
-        """One step; the sum of the losses of the batch before it, and its score."""
+    def _score(self, rows: Rows, z: Array) -> float:
+        """The score of outputs; NaN if there is none."""
+        if self.score is None or not np.all(np.isfinite(z)):
+            return math.nan
+        return float(self.score(rows.y, z, rows.weights))
+
+    def _step(self, progress: Progress, batch: Array, seed: tuple[int, ...]) -> tuple[float, Array]:
+        """One step; the sum of the losses of the batch before it, and its outputs."""
         plan, weights = self.plan, progress.weights
         dtype = weights.theta.dtype
         x, y = self.rows.inputs(batch, dtype), self.rows.targets(batch, dtype)
@@ -232,14 +265,14 @@ class Descent:
         at = weights if ahead is weights.theta else replace(weights, theta=ahead)
         z, gradient = self.engine.gradient(at, x, slopes, seed, s)
         if plan.alpha:
-            strength = dtype.type(plan.alpha / self.total)
+            # A batch stands for all rows: its mean gradient for Σ sᵢℓᵢ/n, so the penalty is α/n.
+            strength = dtype.type(plan.alpha / len(self.rows.weights))
             for part in self.engine.composition.penalised_parts:
                 gradient[part] += strength * at.theta[part]
         gradient = clipped(gradient, plan.clip)
         length = progress.pace.length(progress.memory.steps)
         progress.memory = plan.rule.step_in_place(weights.theta, gradient, length, progress.memory)
-        score = self.score(y, z, s) if self.score is not None and self.is_mean else math.nan
-        return float(s @ row_losses(self.loss, y, z)), score
+        return float(s @ row_losses(self.loss, y, z)), z
 
     def _record(self, progress: Progress, level: float, score: float, seconds: float) -> None:
         history = progress.history
@@ -248,10 +281,9 @@ class Descent:
         history.seconds.append(seconds)
         history.step_size.append(progress.learning_rate)
         if self.aside is not None and self.score is not None:
-            z = outputs(self.engine, progress.weights, self.aside)
-            found = math.nan
-            if np.all(np.isfinite(z)):
-                found = float(self.score(self.aside.y, z, self.aside.weights))
+            found = self._score(self.aside, outputs(self.engine, progress.weights, self.aside))
+            # Earlier calls may have kept no rows aside.
+            history.validation += [math.nan] * (len(history.loss) - 1 - len(history.validation))
             history.validation.append(found)
             has_gained = not found < progress.highest + self.plan.tol
             is_best = found > progress.highest
@@ -296,15 +328,17 @@ def minimise(
     max_fun: int,
     callback: Callable[[Any, float], bool],
     history: History,
+    score: Callable[[Array, Array, Array], float],
 ) -> tuple[Weights, str]:
     """L-BFGS on all rows (Liu and Nocedal 1989); the best weights, and why it ended."""
-    began, total = time.monotonic(), float(rows.weights.sum())
+    began, total = time.monotonic() - history.last_second, float(rows.weights.sum())
     best: list[Any] = [math.inf, weights.theta.copy()]
+    z = np.zeros((len(rows.weights), engine.composition.outputs))
 
     def objective(theta: Array) -> tuple[float, Array]:
         check()
         value, gradient = value_and_gradient(
-            engine, replace(weights, theta=theta), rows, loss, alpha
+            engine, replace(weights, theta=theta), rows, loss, alpha, z
         )
         if value < best[0]:
             best[:] = value, theta.copy()
@@ -312,7 +346,8 @@ def minimise(
 
     def after_step(intermediate_result: Any) -> None:
         history.loss.append(float(intermediate_result.fun))
-        history.score.append(math.nan)
+        # The outputs of the last evaluation, which is that of the step that was taken.
+        history.score.append(score(rows.y, z, rows.weights))
         history.seconds.append(time.monotonic() - began)
         history.step_size.append(math.nan)
         if callback(history, tol):

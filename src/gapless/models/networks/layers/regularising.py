@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from ._base import Layer
+
+# A batch all of whose weight is on one row has no spread either.
+ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -78,14 +82,15 @@ class BatchNorm(Layer):
         gamma, beta, mean, variance = parameters
         share = None
         if mode.is_learning:
+            check_spread(x.shape)
             share = _shares(x, mode.weights)
             batch_mean = _sum(share * x)
             batch_variance = _sum(share * (x - batch_mean) ** 2)
             # The running variance is of a population, that of the batch lacks a degree of freedom.
             count = 1 / float(_sum(share * share).max())
-            population = batch_variance * (count / max(count - 1, 1))
-            for kept, new in ((mean, batch_mean), (variance, population)):
-                kept += self.momentum * (new - kept)
+            mean += self.momentum * (batch_mean - mean)
+            if count > 1 + ROUNDING:
+                variance += self.momentum * (batch_variance * (count / (count - 1)) - variance)
             mean, variance = batch_mean, batch_variance
         scale = 1 / np.sqrt(variance + x.dtype.type(self.epsilon))
         centred = (x - mean) * scale
@@ -101,6 +106,15 @@ class BatchNorm(Layer):
 
     def gradient(self, dy, kept, parameters):
         return [_sum(dy * kept[0]), _sum(dy)]
+
+
+def check_spread(shape):
+    """Refuse a batch of one number per feature, which has no variance."""
+    if math.prod(shape[:-1]) == 1:
+        raise ValueError(
+            "BatchNorm learns from the spread of a batch, and a batch of a single row has none; "
+            "raise batch_size, or add rows."
+        )
 
 
 def _sum(values):
