@@ -57,7 +57,11 @@ def test_weights_are_repeats_and_the_order_of_rows_does_not_matter(form):
 def test_the_objective_never_rises_and_predictions_are_the_labels():
     X = blobs(seed=4, apart=2.0)
     model = KMeans(6, random_state=0, init="random", n_init=1, tol=0.0).fit(X)
-    assert np.all(np.diff(model.trace_.objective) <= 0)
+    for centers, objective in zip(model.trace_.centers[1:], model.trace_.objective):
+        # Each step starts from the means of the clusters of the one before.
+        nearest = ((X[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
+        assert nearest <= objective * (1 + 1e-12)
+    assert np.all(np.diff(model.trace_.objective) <= 1e-12 * model.inertia_)
     np.testing.assert_allclose(model.trace_.objective[-1], model.inertia_, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     np.testing.assert_allclose(-model.score(X), model.inertia_, rtol=1e-12)
@@ -113,6 +117,46 @@ def test_changed_centres_are_caught():
     assert found.kind == "stopped" and "not the means of their rows" in found.verdict
     with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(model, X)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
+def test_an_offset_changes_no_certificate(offset):
+    X = np.random.default_rng(0).integers(0, 6000, size=(300, 2)).astype(float)
+    near, far = (KMeans(3, init=rows[:3], tol=0).fit(rows) for rows in (X, X + offset))
+    assert far.certificate_.verdict == near.certificate_.verdict
+    assert far.certificate_.kind == "bound"
+    np.testing.assert_allclose(far.inertia_, near.inertia_, rtol=1e-9)
+
+
+def test_centres_that_still_move_are_no_local_minimum():
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.uniform(size=(200, 2)), rng.uniform(size=(200, 2)) + 100])
+    early = KMeans(12, random_state=0).fit(X)  # tol is relative to the variance of all rows
+    assert early.certificate_.kind == "stopped"
+    assert "not the means of their rows" in early.certificate_.verdict
+    late = KMeans(12, random_state=0, tol=0).fit(X)
+    assert late.inertia_ < 0.99 * early.inertia_
+    assert "A local minimum" in late.certificate_.verdict
+    nearly = KMeans(5, random_state=0).fit(X[:200])
+    moved = X[:200] - nearly.cluster_centers_[nearly.labels_]
+    means = [moved[nearly.labels_ == k].mean(axis=0) for k in range(5)]
+    assert ("Near a local minimum" in nearly.certificate_.verdict) == (np.abs(means).max() > 1e-6)
+
+
+@pytest.mark.parametrize(
+    "dtype, unit", [("float64", 1e-200), ("float32", 1e30), ("float32", 1e-30)]
+)
+def test_units_too_large_or_too_small_to_be_squared_are_refused(dtype, unit):
+    X = (blobs() * unit).astype(dtype)
+    with pytest.raises(ValueError, match="to be squared in float"):
+        KMeans(3).fit(X)
+
+
+def test_too_few_distinct_rows_to_leave_some_out_are_one_cluster():
+    for X in (np.ones((30, 2)), np.ones((1, 2)), np.array([[0.0], [1.0]])):
+        with pytest.warns(UserWarning, match="takes one cluster"):
+            model = KMeans("auto").fit(X)
+        assert model.n_clusters_ == 1 and model.search_ is None
 
 
 def test_one_cluster_and_clusters_of_equal_rows_are_exact():

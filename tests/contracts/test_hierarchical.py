@@ -75,6 +75,36 @@ def test_too_little_memory_is_said_before_anything_is_computed(monkeypatch):
 
 
 @every_linkage
+def test_an_offset_costs_no_digits(linkage):
+    X = np.random.default_rng(0).integers(0, 4000, size=(60, 2)).astype(float)
+    near, far = (AgglomerativeClustering(linkage=linkage).fit(rows) for rows in (X, X + 2e9))
+    np.testing.assert_allclose(far.merge_table_, near.merge_table_, rtol=1e-10)
+    assert far.certificate_.kind == "exact"
+
+
+def test_units_too_small_to_be_squared_are_refused():
+    with pytest.raises(ValueError, match="too little to be squared"):
+        AgglomerativeClustering().fit(THREE * 1e-200)
+
+
+def test_single_rows_are_not_called_stable():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    for k in (20, 30):
+        found = AgglomerativeClustering(k).fit(X).generalization_
+        assert found.kind == "unknown" and "single rows" in found.verdict
+
+
+@every_linkage
+def test_cophenetic_correlation_counts_weights_as_repeats(linkage):
+    rng = np.random.default_rng(3)
+    X, weights = rng.normal(size=(25, 2)), rng.integers(0, 4, size=25)
+    model = AgglomerativeClustering(linkage=linkage)
+    found = model.fit(X, sample_weight=weights).cophenetic_correlation()
+    expected = model.fit(np.repeat(X, weights, axis=0)).cophenetic_correlation()
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@every_linkage
 def test_a_time_limit_ends_the_fit_and_keeps_the_old_model(linkage):
     model = AgglomerativeClustering(linkage=linkage).fit(THREE)
     before = model.merge_table_

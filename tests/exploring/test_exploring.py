@@ -10,7 +10,8 @@ from drawn_tables import one_cloud, three_groups
 from sklearn.metrics import adjusted_rand_score
 
 import gapless
-from gapless.choosing.exploring import from_json, to_html, to_text
+from gapless._ground.interrupt import time_limit
+from gapless.choosing.exploring import from_json, grouping, to_html, to_text
 from gapless.choosing.exploring.copies import near_pairs
 from gapless.choosing.report import to_json
 from gapless.data import TableError, describe_columns, prepare, table_of
@@ -62,6 +63,38 @@ def test_a_requested_number_of_groups_is_judged(cloud):
     assert len(found.report.groups.shown) == 4
     assert "for convenience only" in found.report.groups.words[0]
     assert gapless.explore(table, clusters=1).report.groups.shown == ()
+
+
+def test_columns_that_vary_for_other_reasons_do_not_hide_groups():
+    rng = np.random.default_rng(0)
+    kind = np.arange(240) % 3
+    frame = pl.DataFrame(
+        {
+            "height": np.array([150, 170, 190])[kind] + 5 * rng.normal(size=240),
+            "weight": np.array([50, 70, 95])[kind] + 4 * rng.normal(size=240),
+            "noise": rng.normal(size=240),
+        }
+    )
+    found = gapless.explore(frame)
+    assert adjusted_rand_score(found.labels, kind) > 0.95
+    assert "along component 1" in " ".join(found.report.groups.words)
+    # A factor of size that four columns share, and two groups across it.
+    size, two = rng.normal(size=240), np.arange(240) % 2
+    columns = {name: size + 0.3 * rng.normal(size=240) for name in "abcd"}
+    found = gapless.explore(pl.DataFrame({**columns, "e": 10 * two + rng.normal(size=240)}))
+    assert adjusted_rand_score(found.labels, two) > 0.95
+
+
+def test_without_time_nobody_says_that_there_are_no_groups():
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(rng.normal(size=(6, 2)).repeat(5, axis=0))
+    with time_limit(0.0):
+        tried = grouping.look_for_groups(
+            np.eye(60, 3), np.eye(60, 3), np.arange(60), [2, 3], 1, 0, lambda text: None
+        )
+    assert tried.tried == []
+    answer = gapless.explore(table).report.answer
+    assert "is not known, since there are too few distinct rows" in answer
 
 
 def test_odd_rows_come_with_the_columns_that_make_them_odd():

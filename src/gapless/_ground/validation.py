@@ -36,6 +36,8 @@ ROUNDING = 64
 
 # Beyond this, sums of squares overflow in float64, and no objective can be computed.
 LARGEST = 1e140
+# Differences below this vanish when they are squared.
+SMALLEST = 1e-140
 # BLAS sums squares twice as fast as NumPy, but keeping it to one thread takes 10 µs, which only
 # larger arrays make up for.
 FEW_ENTRIES = 1 << 15
@@ -726,6 +728,20 @@ def check_values(values: Any, name: str, columns: Any) -> None:
         f"Input {name} contains a value too large to be squared in float64: {name} has "
         f"{max(-low, high):.3g} in {where}; rescale it, e.g. with StandardScaler()."
     )
+
+
+def check_spread(values: Any) -> None:
+    """Refuse rows that differ, but by so little that the squares of all differences vanish."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    if sp.issparse(values):
+        low, high = low.toarray(), high.toarray()
+    with np.errstate(over="ignore"):
+        spread = float(np.max(high - low, initial=0.0))
+    if 0 < spread < SMALLEST:
+        raise ValueError(
+            f"the rows of X differ by at most {spread:.3g}, too little to be squared in float64; "
+            "rescale X, e.g. with StandardScaler()."
+        )
 
 
 def _check_finite(values: Any, name: str, columns: Any) -> None:

@@ -27,6 +27,8 @@ METRIC = "adjusted Rand index"
 # agree because they are nearly the same rows.
 SHARE = 0.5
 DRAWS = 20
+# Rows of a draw that there must be for each cluster.
+PER_CLUSTER = 2
 # Agglomeration takes the square of this many distances.
 MOST_ROWS = 2000
 # An adjusted Rand index that people call agreement (Steinley 2004, Psychological Methods 9), and
@@ -186,7 +188,11 @@ def _means(values: Array) -> Array:
 
 
 def judge_stability(
-    found: Sequence[Stability], counts: Sequence[int], separations: Sequence[float], own: int
+    found: Sequence[Stability],
+    counts: Sequence[int],
+    separations: Sequence[float],
+    own: int,
+    most: float = math.inf,
 ) -> Generalization:
     """Whether a clustering has more or fewer clusters than the data supports.
 
@@ -200,6 +206,9 @@ def judge_stability(
         How well their clusters are separated, e.g. by the mean silhouette, from −1 to 1.
     own : int
         Which of them is judged.
+    most : float, default=inf
+        The largest number of clusters that can be judged: clusters of single rows are found again
+        in any sample.
 
     Returns
     -------
@@ -211,7 +220,18 @@ def judge_stability(
     mine, k = found[own], counts[own]
     if k < 2:
         return _without_score("one cluster is found again in any sample, so this says nothing")
-    kind, advice = _compared(found, counts, separations, own)
+    if k > most:
+        return _without_score(
+            f"{k} clusters have fewer than {PER_CLUSTER} rows each in a random part of the rows, "
+            "and single rows are found again in any sample, so this says nothing"
+        )
+    kept = [i for i in range(len(counts)) if counts[i] <= most]
+    kind, advice = _compared(
+        [found[i] for i in kept],
+        [counts[i] for i in kept],
+        [separations[i] for i in kept],
+        kept.index(own),
+    )
     verdict = f"{kind}: {mine}; {advice}."
     how = f"{len(mine.agreements)} random parts of {100 * mine.share:.0f} % of the rows"
     return Generalization(
@@ -295,7 +315,8 @@ class ResampledClusters(ABC):
         if len(np.unique(units[self.is_counted])) < 4:
             return _without_score("there are fewer than four distinct rows to draw from")
         found = stability(self.labels_of, self.labels, self.weights, units)
-        return judge_stability(found, self.counts, self.separations, self.own)
+        drawn = min(SHARE * len(np.unique(units[self.is_counted])), MOST_ROWS)
+        return judge_stability(found, self.counts, self.separations, self.own, drawn / PER_CLUSTER)
 
     def sampled(self, most: int, seed: int = 0) -> Array:
         """Some of the rows, at most so many distinct ones, each once."""

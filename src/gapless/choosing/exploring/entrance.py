@@ -22,17 +22,18 @@ from ..report import columns_and_findings, versions
 from . import words
 from .as_html import to_html
 from .as_text import to_text
-from .canonical import ExploredTable
+from .canonical import FEWEST_ROWS, ExploredTable
 from .components import loadings_of
 from .copies import find_copies
 from .differences import ColumnValues, differences_of
 from .grouping import (
     MOST_GROUPS,
+    Looked,
     Tried,
     best_of,
     blur_levels,
     blurred_frame,
-    try_groups,
+    look_for_groups,
 )
 from .odd_rows import odd_rows
 from .sections import (
@@ -170,14 +171,14 @@ def explore(
     with limited(None if math.isinf(limit) else SHARE_OF_GROUPS * limit):
         blurred = space.blurred(given, seed)
         _, units = np.unique(given.hashes[given.sample], return_inverse=True)
-        tried = try_groups(space.scores, blurred, units, list(wanted), seed, tell)
-    chosen = best_of(tried) if count is None else None
+        looked = look_for_groups(space.scores, blurred, units, list(wanted), space.real, seed, tell)
+    chosen = best_of(looked.tried) if count is None else None
     number = chosen.count if chosen is not None else count or 1
     tell("describing what was found")
-    model, placed = _mapped(given, space, number, seed)
+    model, placed = _mapped(given, space, number, looked, seed)
     values = [ColumnValues(column, given.frame[column.name]) for column in given.features]
     report = _report(
-        given, space, model, placed, values, tried, chosen, count, (began, limit), seed
+        given, space, model, placed, values, looked, chosen, count, (began, limit), seed
     )
     return Exploration(report, model, *_in_table_order(model, placed, given))
 
@@ -269,12 +270,14 @@ class _Space:
 
 
 def _mapped(
-    given: ExploredTable, space: _Space, number: int, seed: int
+    given: ExploredTable, space: _Space, number: int, looked: Looked, seed: int
 ) -> tuple[TableMap, tuple[Array, Array, Array]]:
     """The map, and where all rows are on it, in canonical order."""
     clusters = None
     if number > 1:
-        clusters = KMeans(n_clusters=number, n_init=STARTS, random_state=seed).fit(space.scores)
+        # Where all centres are 0 they are equally far, so that these components decide nothing.
+        rows = looked.masked(space.scores)
+        clusters = KMeans(n_clusters=number, n_init=STARTS, random_state=seed).fit(rows)
     pipeline = Pipeline([*space.pipeline.steps, ("components", space.pca)])
     model = TableMap(pipeline, clusters)
     shown = min(max(space.real, 2), space.scores.shape[1])
@@ -301,7 +304,7 @@ def _report(
     model: TableMap,
     placed: tuple[Array, Array, Array],
     values: Sequence[ColumnValues],
-    tried: Sequence[Tried],
+    looked: Looked,
     chosen: Tried | None,
     count: int | None,
     clocked: tuple[float, float],
@@ -309,13 +312,15 @@ def _report(
 ) -> MapReport:
     began, limit = clocked
     scores, labels, distances = placed
-    components = _components(given, space)
+    components, tried = _components(given, space), looked.tried
     known = chosen if count is None else next(iter(tried), None)
     shown = _groups(model, placed, values, known)
+    is_short = len(np.unique(given.hashes)) < FEWEST_ROWS
+    unknown = words.not_looked(is_short) if count is None and not tried else ""
     groups = Groups(
         shown,
         count is not None,
-        words.groups(tried, chosen, count if count != 1 else None) if count != 1 else (),
+        words.groups(looked, chosen, count, is_short) if count != 1 else (),
         tuple(TriedCount(one.count, one.doubt, one.agreement, words.tried(one)) for one in tried),
     )
     odd: OddRows = odd_rows(model, values, given.rows, distances, labels)
@@ -326,7 +331,7 @@ def _report(
         left_out["rows"] = words.sampled(len(given.sample), len(given.rows))
     return MapReport(
         source=given.table.source,
-        answer=words.answer(len(given.rows), components, shown, odd, copies),
+        answer=words.answer(len(given.rows), components, shown, odd, copies, unknown),
         rows=len(given.rows),
         seed=seed,
         seconds=clock.monotonic() - began,
@@ -410,8 +415,8 @@ def _points(model: TableMap, scores: Array, labels: Array) -> Points:
 
 
 def _gaps(space: _Space, model: TableMap, seconds: float) -> tuple[Gaps, ...]:
-    """Both gaps of the real components, and of the groups if there are any."""
-    fits = [("components", space.chosen)] if space.real else []
+    """Both gaps of the components, the real ones if there are any, and of the groups."""
+    fits = [("components", space.chosen if space.real else space.pca)]
     if model.clusters_ is not None:
         fits.append(("groups", model.clusters_))
     found = []

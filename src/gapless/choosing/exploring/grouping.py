@@ -4,14 +4,15 @@ Halves of the rows are drawn, and k groups found in each. Two groups are apart i
 *not* drawn are clearly rarer midway between the two centres than near either of them: a single
 cloud of any shape, long, skewed or heavy-tailed, has no such gap. And groups must come back in the
 halves (Hennig 2007, Computational Statistics and Data Analysis 52). The answer is the largest
-number of groups that pass, or one cloud if none does.
+number of groups that pass. Components that vary for other reasons may hide groups: if no number
+passes on all of them, it is tried on the real ones, and along those single ones that show a gap.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -26,6 +27,8 @@ from ...unseen import stability
 Array = np.ndarray
 
 MOST_GROUPS = 10
+# The largest number of groups along a single component.
+MOST_ALONG_ONE = 5
 # Halves drawn, at least and at most, the rows they are drawn from, and the starts of each fit.
 FEWEST_DRAWS, DRAWS, MOST_ROWS, STARTS = 4, 10, 6_000, 2
 # The p-value below which a gap is there.
@@ -74,6 +77,84 @@ class Tried:
     def comes_back(self) -> bool:
         """Whether every group comes back."""
         return self.agreement >= LEAST_AGREEMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was tried in the first space in which a number of groups passes, or in the whole one.
+
+    Attributes
+    ----------
+    tried : list of Tried
+        The numbers of groups; empty if the rows are too few, or the time limit passed.
+    used : tuple of int or None
+        The components that the groups were found on; None for all.
+    """
+
+    tried: list[Tried]
+    used: tuple[int, ...] | None = None
+
+    def masked(self, scores: Array) -> Array:
+        """Scores with 0 in place of components that were not used."""
+        if self.used is None:
+            return scores
+        kept = np.zeros_like(scores)
+        kept[:, self.used] = scores[:, self.used]
+        return kept
+
+
+def look_for_groups(
+    scores: Array,
+    blurred: Array,
+    units: Array,
+    counts: Sequence[int],
+    real: int,
+    seed: int,
+    tell: Callable[[str], None],
+) -> Looked:
+    """Try numbers of groups on all components, then on the first `real` ones, then along each."""
+    everywhere = Looked(try_groups(scores, blurred, units, counts, seed, tell))
+    if not everywhere.tried or best_of(everywhere.tried):
+        return everywhere
+    width = scores.shape[1]
+    few = [k for k in counts if k <= MOST_ALONG_ONE]
+    parts = [(tuple(range(real)), list(counts))] if 0 < real < width else []
+    if width > 1:
+        parts += [((j,), few) for j in range(width) if (j,) != tuple(range(real))]
+    for used, numbers in parts:
+        columns = list(used)
+        some, spread = scores[:, columns], blurred[:, columns]
+        try:
+            if len(used) == 1 and not _shows_gap(some, spread, numbers, seed):
+                continue
+        except TimeLimit:
+            break
+        tried = try_groups(some, spread, units, numbers, seed, tell)
+        # One of many parts may show a gap by chance.
+        sure = [replace(one, doubt=min(one.doubt * len(parts), 1.0)) for one in tried]
+        if best_of(sure):
+            return Looked(sure, used)
+    return everywhere
+
+
+def _shows_gap(scores: Array, blurred: Array, counts: Sequence[int], seed: int) -> bool:
+    """Whether all rows, without halves, show a gap between some number of groups."""
+    for k in counts:
+        check()
+        if 2 * k > len(scores):
+            break
+        model = KMeans(n_clusters=k, n_init=STARTS, random_state=seed).fit(scores[:MOST_ROWS])
+        centres = np.asarray(model.cluster_centers_)
+        nearest = _nearest(blurred, centres)
+        doubts = [
+            _doubt(
+                _counts_between(blurred[(nearest == a) | (nearest == b)], centres[a], centres[b])
+            )
+            for a, b in _neighbours(centres)
+        ]
+        if max(doubts) < SURE:
+            return True
+    return False
 
 
 def try_groups(

@@ -11,7 +11,7 @@ from ...data import counted
 from ...metrics import decimals, written
 from ...unseen import Generalization
 from ..report import joined, quoted
-from .grouping import LEAST_AGREEMENT, MOST_GROUPS, Tried
+from .grouping import LEAST_AGREEMENT, MOST_GROUPS, Looked, Tried
 from .sections import Components, Copies, Difference, Group, Loading, OddRows
 
 # Names of groups in an answer, and columns that tell them apart.
@@ -82,21 +82,33 @@ def group(share: float, differences: Sequence[Difference]) -> str:
     return f"{percent(share, 0)} of the rows: {said or 'no single column stands out'}"
 
 
-def groups(tried: Sequence[Tried], chosen: Tried | None, requested: int | None) -> tuple[str, ...]:
+def not_looked(is_short: bool) -> str:
+    """Why nobody looked for groups."""
+    return "there are too few distinct rows" if is_short else "there was too little time"
+
+
+def groups(
+    looked: Looked, chosen: Tried | None, requested: int | None, is_short: bool
+) -> tuple[str, ...]:
     """How the number of groups was found, and how far they can be trusted."""
+    tried = looked.tried
     if requested is not None:
-        return _requested(requested, tried)
+        return _requested(requested, looked)
     if not tried:
-        return ("There are too few rows, or there was too little time, to look for groups.",)
+        return (f"Groups were not looked for: {not_looked(is_short)}.",)
     most = max(one.count for one in tried)
+    numbers = "2 groups" if most == 2 else f"2 to {most} groups"
     rule = (
-        f"2 to {most} groups were tried. A number counts if rows that were not used to find the "
-        "groups are clearly rarer between any two neighbouring groups than inside them, and if "
+        f"{numbers} were tried{_where(looked)}. A number counts if rows that were not used to find "
+        "the groups are clearly rarer between any two neighbouring groups than inside them, and if "
         f"other draws of rows give the same groups ({percent(LEAST_AGREEMENT, 0)} of each at "
         "least); the largest number that does is taken."
     )
     if chosen is None:
-        none = "No number of groups passes: the rows form one cloud without clear gaps."
+        none = (
+            "No number of groups passes: neither on all components, nor on the real ones, nor "
+            "along a single one are there clear gaps."
+        )
         close = [one for one in tried if one.agreement >= FIRM and one.doubt < MAYBE]
         if close:
             best = min(close, key=lambda one: one.doubt)
@@ -125,17 +137,27 @@ def _at_least(share: float) -> str:
     return "all" if share == 1 else f"at least {percent(share, 0)}"
 
 
-def _requested(count: int, tried: Sequence[Tried]) -> tuple[str, ...]:
-    begin = f"{count} groups, as requested"
+def _where(looked: Looked) -> str:
+    """The components that groups were found on, unless on all."""
+    if looked.used is None:
+        return ""
+    if len(looked.used) == 1:
+        return f" along component {looked.used[0] + 1}, since the others hide them"
+    return f" on the first {len(looked.used)} components, since the others hide them"
+
+
+def _requested(count: int, looked: Looked) -> tuple[str, ...]:
+    tried, begin = looked.tried, f"{count} groups, as requested"
     if not tried:
         return (f"{begin}; whether there are gaps between them is not known.",)
     one = tried[0]
     if one.is_apart and one.comes_back:
         return (
-            f"{begin}. There are gaps between them, and they are stable: if other rows are drawn, "
+            f"{begin}, found{_where(looked) or ' on all components'}. There are gaps between "
+            "them, and they are stable: if other rows are drawn, "
             f"{_at_least(one.agreement)} of each comes back.",
         )
-    lacks = [] if one.is_apart else ["there is no gap between at least two of them"]
+    lacks = [] if one.is_apart else ["no gap was found between at least two of them"]
     if not one.comes_back:
         lacks.append(
             f"only {percent(one.agreement, 0)} of the least stable one comes back if other rows "
@@ -179,10 +201,15 @@ def unseen(found: Generalization, *, is_of_groups: bool) -> str:
 
 
 def answer(
-    rows: int, components: Components, shown: Sequence[Group], odd: OddRows, copies: Copies
+    rows: int,
+    components: Components,
+    shown: Sequence[Group],
+    odd: OddRows,
+    copies: Copies,
+    unknown: str,
 ) -> str:
-    """The result in one sentence."""
-    parts = [_of_groups(rows, shown) if shown else _of_cloud(rows, components)]
+    """The result in one sentence; `unknown` says why nobody looked for groups."""
+    parts = [_of_groups(rows, shown) if shown else _of_cloud(rows, components, unknown)]
     if odd.count:
         parts.append(f"{counted(odd.count, 'row')} {'fits' if odd.count == 1 else 'fit'} nowhere")
     if copies.exact_rows:
@@ -204,15 +231,17 @@ def _of_groups(rows: int, shown: Sequence[Group]) -> str:
     return f"{len(shown)} groups among {rows:,} rows ({', '.join(sizes)}){by}"
 
 
-def _of_cloud(rows: int, components: Components) -> str:
+def _of_cloud(rows: int, components: Components, unknown: str) -> str:
     begin = f"No groups: the {rows:,} rows form one cloud"
+    if unknown:
+        begin = f"Whether the {rows:,} rows form groups is not known, since {unknown}"
     if not components.real:
-        return f"{begin}, in which columns have little in common"
+        return f"{begin}{', in which columns have little in common' if not unknown else ''}"
     known = [share for share in components.shares[: components.real] if share is not None]
     return (
         f"{begin}, and {counted(components.real, 'component')} "
         f"{'carries' if components.real == 1 else 'carry'} {percent(float(np.sum(known)), 0)} of "
-        "its variation"
+        f"{'the' if unknown else 'its'} variation"
     )
 
 

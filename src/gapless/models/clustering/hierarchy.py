@@ -211,7 +211,7 @@ class HierarchicalModel(ClusterMixin, CallbackSupport, Remembering, BaseEstimato
         -------
         correlation : float
             1 if the tree keeps all distances; trees with less distort them more (Sokal and Rohlf
-            1962). A pair of rows counts by the product of their weights.
+            1962). A row of weight 2 counts as two equal rows.
         """
         if X is None:
             cure = "pass the data of the fit"
@@ -225,8 +225,15 @@ class HierarchicalModel(ClusterMixin, CallbackSupport, Remembering, BaseEstimato
             )
         distances = self._distances(data, kept)
         upper = np.triu_indices(len(kept), 1)
-        weights = np.outer(data.weights[kept], data.weights[kept])[upper]
-        return _correlation(distances[upper], self._tree.cophenetic(), weights)
+        own = data.weights[kept]
+        weights = np.outer(own, own)[upper]
+        # A row of weight s is s equal rows: s(s − 1)/2 pairs of them are at distance 0 in both.
+        repeats = float(np.sum(np.maximum(own * (own - 1), 0.0)) / 2)
+        return _correlation(
+            np.append(distances[upper], 0.0),
+            np.append(self._tree.cophenetic(), 0.0),
+            np.append(weights, repeats),
+        )
 
     def _distances(self, data: Training, rows: Array) -> Array:
         """The square matrix of the distances between some rows, in float64."""

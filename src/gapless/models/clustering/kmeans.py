@@ -28,17 +28,26 @@ from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.progress import CallbackSupport, watch, with_callbacks
 from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, Whole, Word
 from ..._ground.threads import single_blas
-from ..._ground.validation import Training, read_rows, read_table
-from ...unseen import JUDGED, Remembering, take_over
-from .kmeans_bound import AT_ONCE, FEW, REFIT, Starts, certificate_of
+from ..._ground.validation import Training, check_spread, read_rows, read_table
+from ...unseen import FOLDS, JUDGED, Remembering, take_over
+from .kmeans_bound import AT_ONCE, FEW, FURTHER, REFIT, Starts, certificate_of
 from .kmeans_held_out import KMeansFit, Mixture, choose_clusters
 from .kmeans_runs import Plan
-from .lloyd import ClusterRows, LloydRun, distances, nearest
+from .lloyd import (
+    LEAST_IN_SINGLE,
+    MOST_IN_SINGLE,
+    ClusterRows,
+    LloydRun,
+    distances,
+    nearest,
+)
 from .seeding import PLUS_PLUS, RANDOM, check_centers
 
 Array = np.ndarray
 
 AUTO = "auto"
+# Below this, squares may have vanished.
+SMALLEST_SCATTER = 1e-200
 # How a run ends that was told to.
 STOPPED = ("time_limit", "interrupted")
 # The seed of fits to some of the rows.
@@ -230,13 +239,14 @@ default="k-means++"
         """
         data = self._read(X, y, sample_weight, reset=True)
         rows, plan, began = _rows_of(data), self._plan(), time.monotonic()
+        _check_squares(rows)
         choice = None
         with single_blas(), watch(self, data.X, None) as callback:
             k = self.n_clusters
             if k == AUTO:
                 with time_limit(self.time_limit):
                     choice = choose_clusters(rows, plan, SEED)
-                k = int(choice.values["n_clusters"])
+                k = 1 if choice is None else int(choice.values["n_clusters"])
             if isinstance(plan.init, np.ndarray):
                 check_centers(plan.init, rows.d, k)
             if rows.n < k:
@@ -253,6 +263,13 @@ default="k-means++"
         if status == "interrupted":
             raise KeyboardInterrupt
         self._warn(best, status)
+        if self.n_clusters == AUTO and choice is None:
+            warnings.warn(
+                f'n_clusters="auto" takes one cluster: X has fewer than {FOLDS} distinct rows, too '
+                "few to leave some out.",
+                UserWarning,
+                stacklevel=2,
+            )
         return self
 
     def _plan(self) -> Plan:
@@ -460,7 +477,10 @@ default="k-means++"
             labels, _ = rows.nearest(centers)
             sums, totals = rows.sums(labels, len(centers))
             tol, starts = max(self.tol, 1e-9), Starts(self.inertias_)
-            return certificate_of(rows, centers, sums, totals, tol=tol, starts=starts, cure=REFIT)
+            inertia = rows.sum_of_squares(centers, labels, sums, totals)
+            is_own = abs(inertia - self.inertia_) <= 1e-6 * self.inertia_
+            cure = FURTHER if is_own else REFIT
+            return certificate_of(rows, centers, sums, totals, tol=tol, starts=starts, cure=cure)
 
     def _fitted(self, data: Training, plan: Plan, mixture: Mixture) -> KMeansFit:
         return KMeansFit(Design(data.X), data.weights, self.n_clusters_, plan, SEED, mixture)
@@ -498,6 +518,19 @@ def _rows_of(data: Training) -> ClusterRows:
         return ClusterRows(design, data.weights)
     kept = np.flatnonzero(counted)
     return ClusterRows(design.rows(kept), data.weights[kept])
+
+
+def _check_squares(rows: ClusterRows) -> None:
+    """Refuse rows whose squared differences vanish, or exceed their type."""
+    if rows.scatter < SMALLEST_SCATTER:
+        check_spread(rows.design.X)
+    if rows.dtype == np.float32 and rows.scatter > 0:
+        size = "much" if rows.scatter >= MOST_IN_SINGLE else "little"
+        if not LEAST_IN_SINGLE < rows.scatter < MOST_IN_SINGLE:
+            raise ValueError(
+                f"the rows of X differ by too {size} to be squared in float32; give them in "
+                "float64, or rescale them, e.g. with StandardScaler()."
+            )
 
 
 def _print_steps(run: LloydRun) -> None:

@@ -22,6 +22,8 @@ Array = np.ndarray
 
 # Beyond this multiple of the bound, it says nothing useful.
 USEFUL = 1.5
+# Centres whose means would lower the sum of squares by no more than this part have come to rest.
+AT_REST = 1e-9
 # The largest side of a matrix whose eigenvalues are computed.
 LARGEST_SIDE = 6000
 # Multiplications that the certificate of a fit may always take, and of one that was told to stop.
@@ -71,10 +73,11 @@ def certificate_of(
     excess = float(np.sum(totals[filled] * np.einsum("ij,ij->i", off, off)))
     best = rows.partition_sum(sums, totals)
     primal = best + excess
-    # The centres are rounded to the type of X, the sums to float64.
+    # Sums are taken around the mean, so that an offset of the rows costs no digits. The centres are
+    # rounded to the type of X; around the means of their rows that counts by its square.
+    summed = 64 * float(np.finfo(float).eps) * scale
     eps = float(np.finfo(rows.dtype).eps)
-    size = scale + rows.total * float(np.sum(rows.origin**2))
-    rounding = 64 * float(np.finfo(float).eps) * size + 4 * eps**2 * size
+    rounding = summed + 4 * eps**2 * (scale + rows.total * float(np.sum(rows.origin**2)))
     if k == 1 or not filled.any():
         certificate = judged(
             primal, scale, scale=scale, tol=tol, rounding=rounding, exact=True, cure=cure
@@ -100,44 +103,61 @@ def certificate_of(
     if not is_whole:
         words = f"stopped: the centres had not come to rest when the fit was told to stop; {cure}."
         return replace(certificate, kind="stopped", verdict=words)
-    if excess > tol * scale + 2 * rounding:
+    if excess > tol * primal + 2 * rounding:
         words = (
             f"stopped: the centres are not the means of their rows, which would lower the sum of "
             f"squares by {percent(excess / primal)}; {cure}."
         )
         return replace(certificate, kind="stopped", verdict=words)
-    if primal <= 2 * rounding:
+    if primal <= 2 * summed:
         words = "exact: every row is at its centre; no clustering has a smaller sum of squares."
         return replace(certificate, kind="exact", verdict=words)
-    return replace(certificate, verdict=_verdict(certificate, k, starts))
+    rest = "every centre is the mean of its rows"
+    if excess > AT_REST * primal + 2 * rounding:
+        rest = (
+            f"the centres had nearly come to rest: at the means of their rows the sum of squares "
+            f"would be lower by {_share(excess / primal)}; tol=0 goes on"
+        )
+    return replace(certificate, verdict=_verdict(certificate, k, starts, rest))
 
 
-def _verdict(certificate: Certificate, k: int, starts: Starts | None) -> str:
+def _verdict(certificate: Certificate, k: int, starts: Starts | None, rest: str) -> str:
     primal, dual = certificate.primal, certificate.dual - certificate.rounding
+    others = "1 principal component" if k == 2 else f"{k - 1} principal components"
     if certificate.method == "none":
         bound = (
             "no bound was computed, which would take longer than the fit; "
             "gapless.certify(model, X) does it"
+        )
+    elif primal <= certificate.rounding:
+        bound = (
+            "no useful bound is known: the rows differ by less than the rounding of numbers so "
+            "far from 0; subtract their mean"
         )
     elif primal <= USEFUL * dual:
         bound = f"at most {_excess(primal - dual, dual)} the best possible sum of squares"
     elif dual > 1e-6 * primal:
         bound = (
             f"no useful bound is known: the sum of squares is {primal / dual:.3g} times the least "
-            f"that {k - 1} principal components leave"
+            f"that {others} {'leaves' if k == 2 else 'leave'}"
         )
     else:
-        bound = f"no useful bound is known, since {k - 1} principal components explain everything"
-    local = "no row is nearer to another centre, and every centre is the mean of its rows"
+        verb = "explains" if k == 2 else "explain"
+        bound = f"no useful bound is known, since {others} {verb} everything"
+    kind = "A local minimum" if rest.startswith("every") else "Near a local minimum"
     found = "" if starts is None else f" ({starts})"
-    return f"bound: {bound}. A local minimum{found}: {local}."
+    return f"bound: {bound}. {kind}{found}: no row is nearer to another centre, and {rest}."
+
+
+def _share(share: float) -> str:
+    """A small percentage."""
+    return percent(share, min(max(0, -1 - int(np.floor(np.log10(share)))), 6))
 
 
 def _excess(more: float, of: float) -> str:
     """How much higher a number is, as a percentage."""
     share = more / of if of > 0 else 0.0
-    digits = max(0, -1 - int(np.floor(np.log10(share)))) if share > 0 else 0
-    return f"{percent(share, min(digits, 6))} above" if share > 0 else "level with"
+    return f"{_share(share)} above" if share > 0 else "level with"
 
 
 def lower_bound(rows: ClusterRows, k: int, most_work: float = np.inf) -> tuple[float, float]:

@@ -135,13 +135,16 @@ class KMeansFit(WithoutTargets):
 # ---- the number of clusters ----------------------------------------------------------------------
 
 
-def choose_clusters(rows: ClusterRows, plan: Plan, seed: int) -> ScoredChoice:
+def choose_clusters(rows: ClusterRows, plan: Plan, seed: int) -> ScoredChoice | None:
     """The number of clusters under which unseen rows are least surprising.
 
     Of the numbers whose mean surprise is within one standard error of the least, row by row, the
-    smallest is taken. Large tables are judged by a sample.
+    smallest is taken. Large tables are judged by a sample. None if there are too few distinct rows
+    to leave some out.
     """
     distinct = rows.distinct
+    if len(distinct.first) < FOLDS:
+        return None
     chosen = np.sort(drawn(np.arange(len(distinct.first)), CHOICE_ROWS))
     is_whole = len(chosen) == len(distinct.first)
     part = ClusterRows(rows.design.rows(distinct.first[chosen]), distinct.weights[chosen])

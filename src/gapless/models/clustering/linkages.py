@@ -18,6 +18,7 @@ from ..._ground import core
 from ..._ground.interrupt import check, deadline
 from ..._ground.memory import GIGABYTE, blocks, free_memory
 from ..._ground.threads import thread_count
+from ..._ground.validation import check_spread
 
 Array = np.ndarray
 # Called with the number of merges made and of all; returns whether to stop.
@@ -83,6 +84,7 @@ def needed_bytes(rows: int, linkage: str, metric: Any) -> int:
 def merge_points(X: Array, weights: Array, linkage: str, metric: Any, progress: Progress) -> Merges:
     """The merges of distinct points, (n, d) in float64, by their weights."""
     n = len(X)
+    check_spread(X)
     if metric not in ("euclidean", "l2"):
         return merge_triangle(_triangle_of(X, metric), weights, linkage, progress)
     threads, until = thread_count(), deadline()
@@ -92,7 +94,9 @@ def merge_points(X: Array, weights: Array, linkage: str, metric: Any, progress: 
         # A power of 4 keeps all digits, and its root those of the heights.
         unit = 4.0 ** np.ceil(np.log2(weights.max()) / 2)
         method = getattr(core.PointMethod, linkage)
-        found = core.point_linkage(method, X, weights / unit, threads, until)
+        # Means of rows far from 0 would lose digits.
+        near = X - X.mean(axis=0)
+        found = core.point_linkage(method, near, weights / unit, threads, until)
         merges = _advanced(found, n, progress)
         if linkage == "ward":
             # Rounding may put a merge below one that it contains.

@@ -32,6 +32,8 @@ PART_OF_X, FEW_GROUPS = 4, 8
 # A sum of squares below this part of that around the mean is summed row by row: as a difference of
 # the two it would lose too many digits.
 SMALL = 1e-6
+# Sums of squares whose parts float32 holds.
+LEAST_IN_SINGLE, MOST_IN_SINGLE = 1e-28, 1e34
 # A trace keeps the centres of its steps if they are at most this many numbers.
 MOST_KEPT = 1 << 20
 
@@ -200,7 +202,8 @@ class LloydTrace:
     Attributes
     ----------
     objective : ndarray of shape (steps,)
-        The sum of squared distances to the means of the clusters, after each step. It never rises.
+        The sum of squared distances to the means of the clusters, after each step. It never rises,
+        but for rounding in the last one.
     moved : ndarray of int, shape (steps,)
         How many rows changed their cluster in each step; all of them in the first.
     shifts : ndarray of shape (steps,)
@@ -387,7 +390,7 @@ class _Walk:
         objective = self.rows.partition_sum(self.state.sums, self.state.totals)
         # In exact arithmetic every move lowers the objective; moves that do not are rounding.
         is_level = bool(self.objective) and not objective < self.objective[-1]
-        self.objective.append(min([objective, *self.objective[-1:]]))
+        self.objective.append(objective)
         self.moved.append(moved)
         if len(self.objective) * self.state.centers.size <= MOST_KEPT:
             self.centers.append(self.state.centers)
