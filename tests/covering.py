@@ -11,9 +11,14 @@ from itertools import combinations
 from typing import Any
 
 
-def covering(values: Mapping[Any, Iterable[tuple[str, Any]]]) -> list[Any]:
-    """Cases in which all pairs of values occur; `values` has those of each case by their names."""
-    pairs = {case: set(combinations(each, 2)) for case, each in values.items()}
+def covering(
+    values: Mapping[Any, Iterable[tuple[str, Any]]], *, together: int = 2
+) -> list[Any]:
+    """Cases in which all pairs of values occur; `values` has those of each case by their names.
+
+    `together=1` asks for all single values only.
+    """
+    pairs = {case: set(combinations(each, together)) for case, each in values.items()}
     chosen = []
     while pairs:
         best = max(pairs, key=lambda case: len(pairs[case]))

@@ -285,13 +285,11 @@ def looks_of(load, limit=60.0, seconds=SLOW, n=2000):
     return {name: (trial.rows, trial.family.form) for name, trial in trials.items()}
 
 
-@pytest.mark.parametrize("load", [1.3, 2.0, lambda worked: 1.0 + worked % 3.0])
-def test_the_load_of_the_machine_does_not_change_what_is_judged(load):
-    assert looks_of(load) == looks_of(1.0)
-
-
-def test_a_load_that_the_limit_does_not_allow_costs_rows_and_not_time():
-    busy, idle = looks_of(6.0), looks_of(1.0)
+def test_the_load_of_the_machine_does_not_change_what_is_judged():
+    """A load that the limit does not allow costs rows, and not time."""
+    idle = looks_of(1.0)
+    assert looks_of(2.0) == looks_of(lambda worked: 1.0 + worked % 3.0) == idle
+    busy = looks_of(6.0)
     assert busy != idle and all(busy[name][0] <= idle[name][0] for name in idle)
 
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -51,7 +51,7 @@ ARITHMETIC = re.compile(
 )
 
 
-@cache
+@lru_cache(1)
 def functions(level):
     """The text of each function of a level, by its name."""
     text = subprocess.run(
@@ -75,22 +75,16 @@ def arithmetic_in(level, name):
     return found
 
 
+# One test per level: taking a file apart takes seconds, and each process would do it again.
 @pytest.mark.parametrize("level", FILES)
-@pytest.mark.parametrize("name", WRITTEN_WITH_VECTORS)
-def test_what_is_written_with_vectors_is_not_taken_apart(level, name):
-    for count in arithmetic_in(level, name):
-        assert count["p", WIDEST[level]] >= 4 * max(count["s", "xmm"], 1), dict(count)
-
-
-@pytest.mark.parametrize("level", FILES)
-@pytest.mark.parametrize("name", LOOPS)
-def test_loops_use_the_widest_vectors(level, name):
-    for count in arithmetic_in(level, name):
-        assert count["p", WIDEST[level]] > 0, dict(count)
-
-
-@pytest.mark.parametrize("level", FILES)
-def test_cells_of_histograms_are_added_whole(level):
+def test_loops_use_the_widest_vectors_and_none_is_taken_apart(level):
+    for name in WRITTEN_WITH_VECTORS:
+        for count in arithmetic_in(level, name):
+            widest = count["p", WIDEST[level]]
+            assert widest >= 4 * max(count["s", "xmm"], 1), (name, dict(count))
+    for name in LOOPS:
+        for count in arithmetic_in(level, name):
+            assert count["p", WIDEST[level]] > 0, (name, dict(count))
     # A cell is a pair of whole numbers, which a register of any level holds.
     name = "void gapless::fill_histogram<long __vector(2)>"
     (body,) = [body for each, body in functions(level) if each.startswith(name)]

@@ -1,7 +1,7 @@
 """Runs scikit-learn's tests against our classes, and keeps the list of exceptions true.
 
 A test listed in `exceptions.toml` must fail, every other one must pass. Of a test with many
-combinations of parameters those are run in which all pairs of values occur; `pytest tests/peers
+combinations of parameters those are run in which all values occur; `pytest tests/peers
 --every` runs all of them. `--original` runs the same tests with scikit-learn's own classes, where
 all must pass: it shows that the machinery itself is sound.
 """
@@ -95,7 +95,7 @@ class PeerModule(pytest.Module):
 
 
 def some_of(items: list[pytest.Function]) -> Iterator[pytest.Function]:
-    """All tests of few combinations; of the others those that hold every pair of values."""
+    """All tests of few combinations; of the others those that hold every value."""
     of_function: dict[str, list[pytest.Function]] = {}
     for item in items:
         of_function.setdefault(item.originalname, []).append(item)
@@ -103,7 +103,7 @@ def some_of(items: list[pytest.Function]) -> Iterator[pytest.Function]:
         if len(variants) <= FEW or len(variants[0].callspec.params) < 2:
             yield from variants
         else:
-            yield from covering({item: _values(item) for item in variants})
+            yield from covering({item: _values(item) for item in variants}, together=1)
 
 
 def _values(item: pytest.Function) -> list[tuple[str, int]]:

@@ -116,25 +116,26 @@ class _BlasLimit:
         with self._lock:
             if self._inside == 0:
                 self._before = [library.get_num_threads() for library in _blas_libraries()]
-                _set_blas_threads([1] * len(self._before))
+                self._set([1] * len(self._before))
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                _set_blas_threads(self._before)
+                self._set(self._before)
 
-
-def _set_blas_threads(counts: list[int]) -> None:
-    for library, count in zip(_blas_libraries(), counts):
-        # threadpoolctl ignores all threads except the first one that set OpenBLAS. Here the count
-        # of those inside decides, whichever thread they run on.
-        release = getattr(library, "clear_controlling_thread", lambda force: None)
-        release(force=True)
-        if library.get_num_threads() != count:
+    def _set(self, counts: list[int]) -> None:
+        """Give each library its count; one that had a single thread before is left alone."""
+        for library, count, before in zip(_blas_libraries(), counts, self._before):
+            if before == 1:  # asking and setting take longer than many a small product
+                continue
+            # threadpoolctl ignores all threads except the first one that set OpenBLAS. Here the
+            # count of those inside decides, whichever thread they run on.
+            release = getattr(library, "clear_controlling_thread", lambda force: None)
+            release(force=True)
             library.set_num_threads(count)
-        release(force=True)
+            release(force=True)
 
 
 @functools.cache
