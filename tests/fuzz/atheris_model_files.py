@@ -10,6 +10,7 @@ reaches other lines of `gapless.model_io` is kept and changed again.
 import gc
 import json
 import os
+import resource
 import shutil
 import struct
 import sys
@@ -91,7 +92,9 @@ def main(folder, *options):
 
     trace_model_io()
     sys.addaudithook(stop_at_forbidden)
-    limits = f"-max_len={size}", "-timeout=10", "-rss_limit_mb=1024"
+    # Linux counts the memory of the process that started this one as used at some time.
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    limits = f"-max_len={size}", "-timeout=10", f"-rss_limit_mb={before + 512}"
     places = f"-artifact_prefix={folder}/", str(corpus)
     atheris.Setup([sys.argv[0], *limits, *options, *places], one_input, custom_mutator=mutate)
     atheris.Fuzz()
