@@ -92,8 +92,9 @@ $(VENV)/.installed: $(BUILT_FROM) $(VENV)/.tools
 	$(INSTALL) --editable .
 	@touch $@
 
+# Bytecode of what is imported is made by the first process that does; of all of it, it takes a minute.
 $(VENV)/.developing: $(BUILT_FROM) $(VENV)/.tools
-	$(INSTALL) --editable '.[test,lint]'
+	$(INSTALL) --no-compile --editable '.[test,lint]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.comparing: $(BUILT_FROM) $(VENV)/.tools
