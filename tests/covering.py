@@ -11,9 +11,7 @@ from itertools import combinations
 from typing import Any
 
 
-def covering(
-    values: Mapping[Any, Iterable[tuple[str, Any]]], *, together: int = 2
-) -> list[Any]:
+def covering(values: Mapping[Any, Iterable[tuple[str, Any]]], *, together: int = 2) -> list[Any]:
     """Cases in which all pairs of values occur; `values` has those of each case by their names.
 
     `together=1` asks for all single values only.
