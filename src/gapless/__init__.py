@@ -10,7 +10,7 @@ problem       X as an operator, loss + penalty + weights, the dual; kernels as f
 solvers       how it is minimised, one file each
 certificates  the first gap: how far a fit is at most from the best one
 unseen        the second gap: leave-one-out, folds, tuning, verdicts, intervals and sets
-models        the estimators, a folder for each family
+models        the estimators, a folder for each family; networks are public by their own name, too
 metrics, evaluation    judging any estimator
 data, choosing         tables, families compared on them, the report of it
 model_io, plots, cli   files, pictures, commands
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         metrics,
         model_io,
         models,
+        networks,
         penalties,
         plots,
         problem,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         validation_curve,
     )
     from .model_io import load, save
-    from .models import networks
     from .models.adaboost import AdaBoostClassifier, AdaBoostRegressor
     from .models.bagging import BaggingClassifier, BaggingRegressor
     from .models.bayes import (

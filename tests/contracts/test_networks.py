@@ -1,5 +1,6 @@
 """Networks keep their promises: gradients, rows and weights, threads, interrupts, both gaps."""
 
+import importlib
 import pickle
 import sys
 import time
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
-from gapless import networks
+from gapless import models, networks
 from gapless._ground.threads import threads
 from gapless.evaluation import gradient_check, memorise
 from gapless.losses import Huber, Loss
@@ -147,6 +148,13 @@ LAYERS = [
 ]
 every_layer = pytest.mark.parametrize("layer, shape", [case[1:] for case in LAYERS],
                                       ids=[case[0] for case in LAYERS])  # fmt: skip
+
+
+def test_layers_are_imported_by_their_public_name():
+    found = importlib.import_module("gapless.networks.layers")
+    assert found is networks.layers
+    assert found is models.networks.layers
+    assert found.Dense is Dense
 
 
 def test_every_layer_is_tested():
