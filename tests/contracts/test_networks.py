@@ -5,6 +5,7 @@ import pickle
 import sys
 import time
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from gapless import models, networks
 from gapless._ground.threads import threads
 from gapless.evaluation import gradient_check, memorise
 from gapless.losses import Huber, Loss
+from gapless.models.networks import engines
 from gapless.models.networks.layers import (
     AveragePool2D,
     BatchNorm,
@@ -289,6 +291,36 @@ def test_the_gradient_of_a_network_is_right_for_every_loss(name, seed):
     assert gradient_check(network, X=X, y=y, sample_weight=rng.uniform(size=8)).is_right
 
 
+@dataclass(frozen=True)
+class WrongNorm(BatchNorm):
+    """Right when it predicts, wrong when it learns."""
+
+    def backward(self, dy, kept, parameters):
+        share = kept[2]
+        return super().backward(dy, kept, parameters) * (1.0 if share is None else 1.5)
+
+
+@dataclass(frozen=True)
+class WrongDropout(Dropout):
+    """As if all was kept."""
+
+    def backward(self, dy, mask, parameters):
+        return dy
+
+
+@pytest.mark.parametrize("layer, is_right", [
+    (BatchNorm(), True), (WrongNorm(), False), (Dropout(0.4), True), (WrongDropout(0.4), False),
+])  # fmt: skip
+def test_a_network_is_checked_as_it_learns(layer, is_right, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(8, 3)), np.arange(8) % 2
+    network = networks.Network([Dense(4), layer, Tanh(), Dense(2)]).build(3, 0)
+    before = [array.copy() for array in network.weights.running]
+    assert gradient_check(network, X, y).is_right == is_right
+    for found, expected in zip(network.weights.running, before):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_a_network_learns_what_no_linear_model_can(seed):
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     network = networks.Network([Dense(8), Tanh(), Dense(2)])
@@ -365,14 +397,16 @@ def test_row_order_does_not_matter(cls, form, seed):
 
 
 @every_form
-def test_same_seed_same_bits_for_any_number_of_threads(cls, form, seed):
-    X, y = make_data(cls, seed, n=2000)
-    wide = {"hidden_layer_sizes": (300,)} if "hidden_layer_sizes" in form else {}
-    form = {**form, **wide, "batch_size": 500, "max_iter": 2}
+def test_same_seed_same_bits_for_any_number_of_threads(cls, form, seed, monkeypatch):
+    monkeypatch.setattr(engines, "LEAST_WORK", 1 << 10)
+    X, y = make_data(cls, seed, n=300)
+    form = {**form, "batch_size": 150, "max_iter": 2}
     models = []
     for count in (1, 3):
         with threads(count):
             models.append(fit(cls(**form), X, y))
+    composition = models[0]._composition()
+    assert len(engines.pieces_of(composition, 150)) > 1 or composition.joins_rows
     for one, other in zip(*map(arrays, models), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -742,6 +776,13 @@ WITH_TORCH = [
 ]
 
 
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(engines, "LEAST_WORK", 1)
+    monkeypatch.setattr(engines, "LEAST_ROWS", 3)
+
+
+@pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("layers", WITH_TORCH, ids=lambda layers: type(layers[0]).__name__)
 def test_pytorch_agrees_and_weights_move_both_ways(layers, seed):
     pytest.importorskip("torch", reason="PyTorch is an optional engine")
@@ -751,6 +792,9 @@ def test_pytorch_agrees_and_weights_move_both_ways(layers, seed):
     ours = networks.Network(layers).build(shape, 0, np.float32)
     theirs = networks.Network(layers, engine="torch").build(shape, 1, np.float32)
     theirs.weights.theta[:] = ours.weights.theta
+    has_norm = any(isinstance(layer, BatchNorm) for layer in layers)
+    assert len(engines.pieces_of(ours.composition, 8)) == (1 if has_norm else 2)
+    assert gradient_check(theirs, X.astype(float), y, entries=5).is_right
     np.testing.assert_allclose(theirs.predict(X), ours.predict(X), rtol=1e-4, atol=1e-5)
     for one, other in zip(ours.objective(X, y)[1], theirs.objective(X, y)[1]):
         np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-4)

@@ -76,16 +76,18 @@ def gradient_check(
     ----------
     function : Loss, fitted model or callable
         A loss, whose `gradient` is checked against `value`, and `curvature` and `hessian_times`
-        against `gradient`; a fitted linear or kernel model, whose objective per row is checked on
-        its training data X and y; or a function of an array, or of a list of arrays such as the
-        weights of the layers of a network, that returns a number.
+        against `gradient`; a fitted linear or kernel model or network, whose objective per row is
+        checked on its training data, gradient_check(model, X, y); a network both as it predicts
+        and as it learns, with what is dropped fixed and the statistics of the batch; or a function
+        of an array, or of a list of arrays such as the weights of some layers, that returns a
+        number.
     gradient : callable, optional
         The gradient of a plain function, in the shape of its argument. Losses and models bring
-        their own.
+        their own; after a model, X may stand here and y next.
     at : array or list of arrays, optional
         Where to check a plain function. For a loss the predictions z, by default a grid that
-        crosses every region of the usual losses; for a model [w, b], by default a random point as
-        far from 0 as the fitted one.
+        crosses every region of the usual losses; for a model [w, b], for a network the arrays of
+        its layers, by default a random point as far from 0 as the fitted one.
     X : array-like, optional
         The data that a model was fitted to.
     y : array, optional
@@ -120,19 +122,27 @@ def gradient_check(
     >>> from sklearn.datasets import load_iris
     >>> from gapless import LogisticRegression
     >>> X, y = load_iris(return_X_y=True)
-    >>> gradient_check(LogisticRegression().fit(X, y), X=X, y=y).is_right
+    >>> gradient_check(LogisticRegression().fit(X, y), X, y).is_right
     True
     """
     rng = np.random.default_rng(random_state)
     if hasattr(function, "_differentiable"):
+        if X is None and y is None and gradient is not None and at is not None:
+            X, y, gradient, at = gradient, at, None, None  # gradient_check(model, X, y)
         if gradient is not None or X is None or y is None:
-            raise TypeError("call gradient_check(model, X=X, y=y), or with at=[w, b] as well.")
+            raise TypeError("call gradient_check(model, X, y), or with at=[w, b] as well.")
         objective = function._differentiable(X, y, sample_weight)
         at = [part * rng.normal(size=part.shape) for part in objective.sizes] if at is None else at
-        return _check_function(objective.value, objective.gradient, at, entries, rng, tol)
+        return max(
+            (
+                _check_function(mode.value, mode.gradient, at, entries, rng, tol)
+                for mode in getattr(objective, "modes", [objective])
+            ),
+            key=lambda check: check.error,
+        )
     if X is not None or sample_weight is not None:
         raise TypeError(
-            "X and sample_weight belong to a fitted linear or kernel model of gapless; call "
+            "X and sample_weight belong to a fitted model or a network of gapless; call "
             "gradient_check(function, gradient, at=x), or gradient_check(loss)."
         )
     if isinstance(function, Loss):

@@ -652,19 +652,32 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         given = as_fitted(self)
         data = given._reread(X, y, sample_weight)
         task, composition = given._task(data), self._composition()
-        theta = self._kept_weights(composition).astype(np.float64)
-        return Differentiable(composition, theta, task.rows, task.loss, float(given.alpha))
+        weights, engine = self._kept_weights(composition), self._engine(composition)
+        theta = weights.astype(np.float64)
+        return Differentiable(engine, theta, task.rows, task.loss, float(given.alpha))
 
 
 @dataclass(frozen=True, eq=False)
 class Differentiable:
     """The objective per weight of a row, as a function of a list of arrays, in float64."""
 
-    composition: Composition
+    engine: Engine
     weights: Weights
     rows: Rows
     loss: Loss
     alpha: float
+    # Of what is dropped while it learns; None to predict.
+    seed: int | None = None
+
+    @property
+    def modes(self) -> list[Differentiable]:
+        """The same as it predicts, and as it learns."""
+        return [replace(self, seed=None), replace(self, seed=0)]
+
+    @property
+    def composition(self) -> Composition:
+        """The network."""
+        return self.engine.composition
 
     @property
     def sizes(self) -> list[Array]:
@@ -681,10 +694,12 @@ class Differentiable:
         return self.composition.arrays(self._both(arrays)[1])
 
     def _both(self, arrays: list[Array]) -> tuple[float, Array]:
-        weights = Weights(self.composition.joined(arrays, np.float64), self.weights.running)
+        running = [array.copy() for array in self.weights.running]
+        weights = Weights(self.composition.joined(arrays, np.float64), running)
         total = float(self.rows.weights.sum())
-        engine = BuiltIn(self.composition)
-        value, gradient = value_and_gradient(engine, weights, self.rows, self.loss, self.alpha)
+        value, gradient = value_and_gradient(
+            self.engine, weights, self.rows, self.loss, self.alpha, seed=self.seed
+        )
         return value / total, gradient / total
 
 

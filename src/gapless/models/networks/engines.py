@@ -53,6 +53,16 @@ class Engine(Protocol):
         """
 
 
+def pieces_of(composition: Composition, rows: int) -> list[slice]:
+    """The pieces of a batch, whatever the number of threads."""
+    if composition.joins_rows:
+        return [slice(0, rows)]
+    by_work = rows * composition.work // LEAST_WORK
+    count = max(1, min(rows // LEAST_ROWS, by_work, MOST_PIECES))
+    ends = [rows * k // count for k in range(count + 1)]
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
 class BuiltIn:
     """The built-in engine.
 
@@ -85,14 +95,14 @@ class BuiltIn:
 
     def outputs(self, weights: Weights, x: Array) -> Array:
         """The outputs for a batch, in pieces."""
-        pieces = self._pieces(x.shape[0])
+        pieces = pieces_of(self.composition, x.shape[0])
         return np.concatenate(
             self._map(lambda rows: self.composition.forward(x[rows], weights), pieces)
         )
 
     def gradient(self, weights, x, slopes, seed, row_weights=None):
         """Outputs and gradient for a batch, in pieces whose gradients are added in order."""
-        pieces = self._pieces(x.shape[0])
+        pieces = pieces_of(self.composition, x.shape[0])
 
         def of_piece(k: int) -> tuple[Array, Array]:
             rows = pieces[k]
@@ -108,14 +118,6 @@ class BuiltIn:
         for _, more in found[1:]:
             gradient += more
         return np.concatenate([z for z, _ in found]), gradient
-
-    def _pieces(self, rows: int) -> list[slice]:
-        if self.composition.joins_rows:
-            return [slice(0, rows)]
-        by_work = rows * self.composition.work // LEAST_WORK
-        count = max(1, min(rows // LEAST_ROWS, by_work, MOST_PIECES))
-        ends = [rows * k // count for k in range(count + 1)]
-        return [slice(a, b) for a, b in pairwise(ends)]
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """function(item) for all items, in their order; the calling thread works, too."""

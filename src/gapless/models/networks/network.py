@@ -59,7 +59,7 @@ class Network:
     >>> y = np.array([0, 1, 1, 0])  # exclusive or, which no linear model can do
     >>> layers = [networks.layers.Dense(8), networks.layers.Tanh(), networks.layers.Dense(2)]
     >>> network = networks.Network(layers).build(2, random_state=0)
-    >>> gradient_check(network, X=X, y=y).is_right
+    >>> gradient_check(network, X, y).is_right
     True
     >>> network.fit(X, y, epochs=200, step=0.05).predict(X).argmax(axis=1)
     array([0, 1, 1, 0])
@@ -255,4 +255,4 @@ class Network:
         """What training minimises, as a function of the arrays of all layers."""
         rows = self._rows(X, y, sample_weight)
         weights = self.weights.astype(np.float64)
-        return Differentiable(self.composition, weights, rows, self.loss, self.alpha)
+        return Differentiable(self._engine(), weights, rows, self.loss, self.alpha)

@@ -106,8 +106,12 @@ def value_and_gradient(
     loss: Loss,
     alpha: float,
     outputs: Array | None = None,
+    seed: int | None = None,
 ) -> tuple[float, Array]:
-    """P and its gradient in all parameters, in float64; writes the outputs if there is a place."""
+    """P and its gradient in all parameters, in float64; writes the outputs if there is a place.
+
+    With a seed the network learns: dropout drops by it, and batch normalisation uses the rows.
+    """
     composition, dtype = engine.composition, weights.theta.dtype
     value = penalty(composition, weights.theta, alpha)
     gradient = np.where(composition.is_penalised, alpha * weights.theta, 0.0).astype(np.float64)
@@ -120,7 +124,8 @@ def value_and_gradient(
             def slopes(z: Array, own: slice, y: Array = y, s: Array = of_batch) -> Array:
                 return s[own] * loss.gradient(y[own], z)
 
-            z, found = engine.gradient(weights, rows.inputs(part, dtype), slopes, None)
+            drawn = None if seed is None else (seed, part.start)
+            z, found = engine.gradient(weights, rows.inputs(part, dtype), slopes, drawn, s)
             value += float(s @ row_losses(loss, y, z))
             gradient += found
             if outputs is not None:

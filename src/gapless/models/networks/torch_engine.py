@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from ..._ground.threads import single_blas
 from .composition import Composition, Weights
+from .engines import pieces_of
 from .layers import (
     AveragePool2D,
     BatchNorm,
@@ -92,8 +93,10 @@ class Torch:
     ) -> tuple[Array, Array]:
         """Outputs and gradient for a batch; PyTorch goes backward by itself."""
         theta = self._moved(weights.theta).requires_grad_()
-        random = None if seed is None else np.random.default_rng((*seed, 0))
-        mode = Mode(seed is not None, random, row_weights)
+        random = None
+        if seed is not None:
+            random = _OfPieces(seed, pieces_of(self.composition, x.shape[0]))
+        mode = Mode(seed is not None, random, row_weights)  # type: ignore[arg-type]
         running = [self._moved(array) for array in weights.running]
         z = self._through(self._moved(x), self._of_layers(theta, running), mode)
         outputs = z.detach().cpu().numpy()
@@ -124,6 +127,23 @@ class Torch:
     def _moved(self, array: Any) -> Any:
         array = array.toarray() if sp.issparse(array) else np.array(array, order="C")
         return self.torch.from_numpy(array).to(self.device)
+
+
+class _OfPieces:
+    """Random numbers for a batch: those that the built-in engine draws for its pieces."""
+
+    def __init__(self, seed: Any, pieces: list[slice]):
+        self.pieces = pieces
+        self.sources = [np.random.default_rng((*seed, k)) for k in range(len(pieces))]
+
+    def random(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+        """Uniform numbers for all rows."""
+        return np.concatenate(
+            [
+                source.random((rows.stop - rows.start, *shape[1:]), dtype=dtype)
+                for source, rows in zip(self.sources, self.pieces)
+            ]
+        )
 
 
 # ---- layers as functions (torch, x, parameters, mode) → y ----------------------------------------
@@ -207,7 +227,6 @@ def _(layer: Dropout) -> Step:
         if not mode.is_learning or not layer.part:
             return x
         assert mode.random is not None
-        # The same numbers as the built-in engine draws for one piece.
         kept = mode.random.random(tuple(x.shape), dtype=np.float32) >= layer.part
         return x * torch.from_numpy(kept).to(x.device) / (1 - layer.part)
 
