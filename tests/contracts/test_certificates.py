@@ -1,6 +1,7 @@
 """A certificate never promises more than is true, anywhere, and promises enough at solutions."""
 
 import json
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +104,17 @@ def test_wrong_dual_points_only_enlarge_the_gap():
             assert certificate.gap >= 0
 
     check()
+
+
+@pytest.mark.parametrize("model", [gapless.PoissonRegressor(alpha=0), gapless.LinearRegression()])
+def test_targets_that_rounding_hides_are_not_called_optimal(model):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = 1.7e9 + 60 * np.random.default_rng(1).random(60)  # moments of a minute, in seconds
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificate = model.fit(X, y).certificate_
+    assert certificate.kind == "stopped" or certificate.relative_gap <= 1e-4
+    assert model.fit(X, np.full(60, 1.7e9)).certificate_.kind in ("exact", "optimal")
 
 
 def test_every_built_in_loss_is_among_the_random_problems():

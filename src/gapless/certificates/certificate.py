@@ -348,6 +348,7 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
         tol=tol,
         rounding=best.rounding,
         exact=exact,
+        is_constant=_has_constant_target(problem),
         kkt=best.conditions,
         method=method,
     )
@@ -369,18 +370,25 @@ def judged(
     tol: float = 1e-6,
     rounding: float = 0.0,
     exact: bool = False,
+    is_constant: bool = False,
     kkt: Conditions | None = None,
     method: str = "stored",
     cure: str = CURE,
 ) -> Certificate:
     """The certificate of a convex problem whose P and D the caller has computed from the data.
 
-    The numbers are explained under `Certificate`; `exact` is for closed forms, and `cure` is the
-    verdict's advice if the gap is too large.
+    The numbers are explained under `Certificate`; `exact` is for closed forms, `is_constant` for
+    targets that leave nothing to explain, and `cure` is the verdict's advice if the gap is too
+    large.
     """
+    if is_constant:  # whatever is there is rounding, and no share of it means anything
+        scale = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         gap = max(primal - dual, 0.0) + rounding
-        tolerance = tol * scale + _allowance(rounding, scale)
+        tolerance = tol * scale
+        # Unless it hides what is measured, rounding counts neither for nor against a model.
+        if scale == 0 or rounding <= RESOLVED * scale:
+            tolerance += 2 * rounding
     certificate = Certificate(
         kind="stopped",
         verdict=f"stopped: the gap is not finite: {OVERFLOWS}.",
@@ -401,13 +409,10 @@ def judged(
     return replace(certificate, verdict=_sentence(certificate, cure=cure))
 
 
-def _allowance(rounding: float, scale: float) -> float:
-    """How much rounding may add to the tolerance: twice itself, unless it hides the measurement.
-
-    A scale far below rounding belongs to a constant target, which leaves nothing to measure.
-    """
-    is_forgiven = rounding <= RESOLVED * scale or scale <= 0.1 * rounding
-    return 2 * rounding if is_forgiven else 0.0
+def _has_constant_target(problem: Problem) -> bool:
+    """Whether all rows that count have the same target."""
+    y = problem.y[problem.weights > 0]
+    return len(y) == 0 or bool(np.all(y == y[0]))
 
 
 def _column_norms(problem: Problem) -> Array:

@@ -63,6 +63,7 @@ def certify_components(
         tol=TOLERANCE,
         rounding=rounding,
         exact=is_exact,
+        is_constant=scatter.is_of_equal_rows,
         kkt=Conditions(stationarity=Violation.largest(residuals)),
         method=known.method,
         cure=CURE,

@@ -63,6 +63,12 @@ class Scatter:
         """The sum of the weights."""
         return float(self.design.n if self.weights is None else self.weights.sum())
 
+    @property
+    def is_of_equal_rows(self) -> bool:
+        """Whether what is left around the mean is no more than the rounding of the mean."""
+        rounding = 8 * np.finfo(np.float64).eps * np.linalg.norm(self.mean)
+        return bool(self.total <= self.weight * rounding**2)
+
     @cached_property
     def column_sums(self) -> Array:
         """The diagonal of S."""
