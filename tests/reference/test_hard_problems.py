@@ -196,3 +196,15 @@ def test_where_one_solver_cannot_go_on_another_does(seed):
     assert choose(problem) == "augmented_lagrangian"
     solution = solve(problem)
     assert certify(problem, solution.parameters).kind == "optimal"
+
+
+@pytest.mark.parametrize("penalty", [L1(6.0), ElasticNet(6.0, 0.5), Box(lower=0.0, penalty=L1(6.0))])
+def test_columns_far_from_the_origin_have_the_coefficients_of_those_around_it(penalty):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 4))
+    y = X @ [1.0, -1.0, 0.0, 0.5] + 0.3 * rng.normal(size=60)
+    near, far = (
+        solve(Problem(Design(X + c), y, Squared(), penalty, np.ones(60), True)) for c in (0.0, 1e8)
+    )
+    assert far.status == "optimal"
+    np.testing.assert_allclose(far.parameters.w, near.parameters.w, atol=1e-5)
