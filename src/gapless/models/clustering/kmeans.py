@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import warnings
 from collections.abc import Callable
@@ -29,6 +30,7 @@ from ..._ground.progress import CallbackSupport, watch, with_callbacks
 from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, Whole, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, check_spread, read_rows, read_table
+from ...certificates import Certificate
 from ...unseen import FOLDS, JUDGED, Remembering, take_over
 from .kmeans_bound import AT_ONCE, FEW, FURTHER, REFIT, Starts, certificate_of
 from .kmeans_held_out import KMeansFit, Mixture, choose_clusters
@@ -48,6 +50,8 @@ Array = np.ndarray
 AUTO = "auto"
 # Below this, squares may have vanished.
 SMALLEST_SCATTER = 1e-200
+# Multiplications of a bound that a fit always computes, and the part of its own beyond that.
+QUICK, SHARE = 2e6, 0.1
 # How a run ends that was told to.
 STOPPED = ("time_limit", "interrupted")
 # The seed of fits to some of the rows.
@@ -166,6 +170,7 @@ default="k-means++"
     """
 
     _guide = "kmeans"
+    _on_demand: ClassVar[tuple[str, ...]] = (*Remembering._on_demand, "certificate_")
     _examples: ClassVar[Examples] = (Example("iris", {"n_clusters": 3, "random_state": 0}),)
     _stored: ClassVar[Declaration] = {
         **JUDGED,
@@ -342,16 +347,8 @@ default="k-means++"
         if n < len(data.weights):
             labels, _ = nearest(Design(data.X), best.centers, rows.origin)
         is_whole = best.status not in STOPPED
-        certificate = certificate_of(
-            rows,
-            best.centers,
-            best.sums,
-            best.totals,
-            tol=max(self.tol, 1e-9),
-            starts=Starts(inertias),
-            most_work=max(FEW, 0.25 * float(n) * d * k * best.steps) if is_whole else AT_ONCE,
-            is_whole=is_whole,
-        )
+        work = float(n) * d * k * best.steps
+        needed = float(n) * d * min(n, d) if 1 < k <= min(n, d) else 0.0
         learned = {
             "cluster_centers_": best.centers,
             "labels_": labels,
@@ -361,14 +358,31 @@ default="k-means++"
             "inertias_": inertias,
             "trace_": best.trace,
             "solver_": best.solver,
-            "certificate_": certificate,
             "n_features_in_": d,
             "_n_features_out": k,
             "_n_init": len(inertias),
         }
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
+        # A bound that would take longer than the fit is computed when somebody reads it.
+        if not is_whole or not max(QUICK, SHARE * work) < needed <= FEW:
+            learned["certificate_"] = certificate_of(
+                rows,
+                best.centers,
+                best.sums,
+                best.totals,
+                tol=max(self.tol, 1e-9),
+                starts=Starts(inertias),
+                most_work=max(FEW, 0.25 * work) if is_whole else AT_ONCE,
+                is_whole=is_whole,
+            )
         return learned
+
+    @functools.cached_property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """How far the sum of squares is at most above that of the best k clusters."""
+        data, *_ = self._kept_training("call gapless.certify(model, X, None, sample_weight)")
+        return self._certified_by(_rows_of(data))
 
     def _warn(self, best: LloydRun, status: str) -> None:
         if status == "time_limit":
@@ -470,8 +484,9 @@ default="k-means++"
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certified(self, X, y=None, sample_weight=None):
-        data = self._reread(X, y, sample_weight)
-        rows = _rows_of(data)
+        return self._certified_by(_rows_of(self._reread(X, y, sample_weight)))
+
+    def _certified_by(self, rows: ClusterRows) -> Certificate:
         centers = np.ascontiguousarray(self.cluster_centers_, dtype=rows.dtype)
         with single_blas():
             labels, _ = rows.nearest(centers)
