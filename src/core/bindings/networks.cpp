@@ -1,6 +1,8 @@
 // Python bindings of networks.
 #include "bindings/bindings.hpp"
 #include "networks/images.hpp"
+#include "networks/pooled.hpp"
+#include "networks/rows.hpp"
 #include "networks/steps.hpp"
 
 namespace gapless {
@@ -112,6 +114,106 @@ void mean_back(const ImagesIn<T>& dy, Index size, Index stride, const ImagesOut<
         [&](const Context& context) { pool_mean_back(w, dy.data(), dx.data(), context); });
 }
 
+// Half the height and the width of the convolution, of which a last odd row or column is left out.
+template <class Images>
+void check_pooled(const Windows& w, const Images& y, Index filters) {
+    check(extent(y, 0) == w.images && extent(y, 1) == w.out_height() / 2 &&
+              extent(y, 2) == w.out_width() / 2 && extent(y, 3) == filters,
+          "y must have a pixel for each four windows");
+}
+
+template <class T>
+void pooled_convolution(const ImagesIn<T>& x, const ImagesIn<T>& weights, const VectorIn<T>& bias,
+                        Index stride, Index margin, const ImagesOut<T>& y,
+                        const ImagesOut<std::uint8_t>& place, int threads, double deadline) {
+    const Windows w = windows_of(x, extent(weights, 0), stride, margin);
+    const Index filters = filters_of(w, weights);
+    check(extent(bias, 0) == filters, "bias must have an entry for each filter");
+    check_pooled(w, y, filters);
+    check_pooled(w, place, filters);
+    run(threads, deadline, [&](const Context& context) {
+        convolve_and_pool(w, x.data(), weights.data(), bias.data(), filters, y.data(), place.data(),
+                          context);
+    });
+}
+
+template <class T>
+void pooled_convolution_back(const ImagesIn<T>& x, const ImagesIn<T>& weights,
+                             const ImagesIn<T>& dy, const ImagesIn<std::uint8_t>& place,
+                             Index stride, Index margin, const std::optional<ImagesOut<T>>& dx,
+                             const ImagesOut<T>& dweights, const VectorOut<T>& dbias, int threads,
+                             double deadline) {
+    const Windows w = windows_of(x, extent(weights, 0), stride, margin);
+    const Index filters = filters_of(w, weights);
+    check(filters_of(w, dweights) == filters && extent(dbias, 0) == filters,
+          "dweights and dbias must have an entry for each weight and filter");
+    check_pooled(w, dy, filters);
+    check_pooled(w, place, filters);
+    for (int k = 0; dx && k < 4; ++k)
+        check(extent(*dx, k) == extent(x, k), "dx must have the shape of x");
+    run(threads, deadline, [&](const Context& context) {
+        convolve_and_pool_back(w, x.data(), weights.data(), filters, dy.data(), place.data(),
+                               dx ? dx->data() : nullptr, dweights.data(), dbias.data(), context);
+    });
+}
+
+template <class T>
+bool entries_of(const MatrixIn<T>& x, const VectorOut<std::int64_t>& start,
+                const VectorOut<std::int32_t>& index, const VectorOut<T>& value) {
+    check(extent(start, 0) == extent(x, 0) + 1, "start must have one more entry than x has rows");
+    check(extent(index, 0) == extent(value, 0), "index and value must have the same length");
+    nb::gil_scoped_release released;
+    return collect_entries(x.data(), extent(x, 0), extent(x, 1), extent(index, 0), start.data(),
+                           index.data(), value.data());
+}
+
+// The entries that were collected; the arrays may be longer.
+template <class T>
+Compressed<T> entries(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
+                      const VectorIn<T>& value, Index length) {
+    const Index lines = extent(start, 0) - 1;
+    check(lines >= 0, "start must have one more entry than there are lines");
+    check(start.data()[lines] <= extent(index, 0) && start.data()[lines] <= extent(value, 0),
+          "start has more entries than index and value");
+    return {lines, length, start.data(), index.data(), value.data()};
+}
+
+template <class T>
+void times_weights(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
+                   const VectorIn<T>& value, const MatrixIn<T>& w, const MatrixOut<T>& y) {
+    const Compressed<T> a = entries(start, index, value, extent(w, 0));
+    check_shape(y, a.lines, extent(w, 1), "y must have the lines of the entries and the units");
+    nb::gil_scoped_release released;
+    entries_times(a, w.data(), extent(w, 1), y.data());
+}
+
+template <class T>
+void times_slopes(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
+                  const VectorIn<T>& value, const MatrixIn<T>& dz, const MatrixOut<T>& dw) {
+    const Compressed<T> a = entries(start, index, value, extent(dw, 0));
+    check_shape(dz, a.lines, extent(dw, 1), "dz must have the lines of the entries and the units");
+    nb::gil_scoped_release released;
+    entries_transposed_times(a, dz.data(), extent(dw, 1), dw.data());
+}
+
+template <class T>
+void bias_added(const MatrixOut<T>& y, const VectorIn<T>& bias, bool is_bent) {
+    check(extent(bias, 0) == extent(y, 1), "bias must have an entry for each column of y");
+    nb::gil_scoped_release released;
+    add_bias(y.data(), extent(y, 0), extent(y, 1), bias.data(), is_bent);
+}
+
+template <class T>
+void bent_back(const MatrixIn<T>& dy, const MatrixIn<T>& y, const MatrixOut<T>& dz,
+               const VectorOut<T>& db) {
+    const Index n = extent(dy, 0), units = extent(dy, 1);
+    check_shape(y, n, units, "y must have the shape of dy");
+    check_shape(dz, n, units, "dz must have the shape of dy");
+    check(extent(db, 0) == units, "db must have an entry for each column of dy");
+    nb::gil_scoped_release released;
+    bend_back(dy.data(), y.data(), n, units, dz.data(), db.data());
+}
+
 template <class T>
 void adam(const VectorOut<T>& parameters, const VectorIn<T>& gradient, const VectorOut<T>& mean,
           const VectorOut<T>& square, double length, double beta_1, double beta_2, double epsilon,
@@ -140,6 +242,19 @@ void define_for(nb::module_& m) {
           "deadline"_a);
     m.def("pool_mean_back", &mean_back<T>, array("dy"), "size"_a, "stride"_a, array("dx"),
           "threads"_a, "deadline"_a);
+    m.def("convolve_and_pool", &pooled_convolution<T>, array("x"), array("weights"), array("bias"),
+          "stride"_a, "margin"_a, array("y"), array("place"), "threads"_a, "deadline"_a);
+    m.def("convolve_and_pool_back", &pooled_convolution_back<T>, array("x"), array("weights"),
+          array("dy"), array("place"), "stride"_a, "margin"_a, maybe("dx"), array("dweights"),
+          array("dbias"), "threads"_a, "deadline"_a);
+    m.def("collect_entries", &entries_of<T>, array("x"), array("start"), array("index"),
+          array("value"));
+    m.def("entries_times", &times_weights<T>, array("start"), array("index"), array("value"),
+          array("weights"), array("y"));
+    m.def("entries_transposed_times", &times_slopes<T>, array("start"), array("index"),
+          array("value"), array("dz"), array("dweights"));
+    m.def("add_bias", &bias_added<T>, array("y"), array("bias"), "is_bent"_a);
+    m.def("bend_back", &bent_back<T>, array("dy"), array("y"), array("dz"), array("db"));
     m.def("adam_step", &adam<T>, array("parameters"), array("gradient"), array("mean"),
           array("square"), "length"_a, "beta_1"_a, "beta_2"_a, "epsilon"_a, "decay"_a, "steps"_a);
 }

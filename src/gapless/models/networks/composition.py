@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,15 @@ class Composition:
         """The first layer that has parameters: derivatives are not needed further back."""
         return next((k for k, own in enumerate(self.parts) if own), len(self.layers))
 
-    @property
+    @cached_property
     def joins_rows(self) -> bool:
         """Whether rows of a batch depend on each other."""
         return any(layer.joins_rows for layer in self.layers)
+
+    @cached_property
+    def is_random(self) -> bool:
+        """Whether a layer draws random numbers while it learns."""
+        return any(layer.is_random for layer in self.layers)
 
     @cached_property
     def work(self) -> int:
@@ -141,10 +147,14 @@ class Composition:
         """For each layer its parameters and then its running statistics."""
         running = iter(weights.running)
         return [
-            [weights.theta[part].reshape(size) for part, size in own]
-            + [next(running) for _ in layer.running(shape)]
-            for layer, own, shape in zip(self.layers, self.parts, self.shapes)
+            [weights.theta[part].reshape(size) for part, size in own] + list(islice(running, count))
+            for own, count in zip(self.parts, self.statistics)
         ]
+
+    @cached_property
+    def statistics(self) -> list[int]:
+        """How many running statistics each layer has."""
+        return [len(layer.running(shape)) for layer, shape in zip(self.layers, self.shapes)]
 
     @cached_property
     def is_penalised(self) -> Array:
@@ -181,26 +191,29 @@ class Composition:
         return found
 
     def propagate(
-        self, x: Array, weights: Weights, slopes: Callable[[Array], Array], mode: Mode
-    ) -> tuple[Array, Array]:
-        """The outputs z for a batch, and the gradient of the objective in all parameters.
+        self,
+        x: Array,
+        of_layers: list[list[Array]],
+        slopes: Callable[[Array], Array],
+        mode: Mode,
+        gradient: Array,
+    ) -> Array:
+        """The outputs z for a batch; the gradient of the objective is written into a vector.
 
-        `slopes(z)` is the derivative of the objective with respect to z. Each layer hands the
-        derivative with respect to its input on to the layer before it: the chain rule.
+        `of_layers` are the parameters, and `slopes(z)` is the derivative of the objective with
+        respect to z. Each layer hands the derivative with respect to its input on to the layer
+        before it: the chain rule.
         """
-        kept, own = [], self.of_layers(weights)
-        for layer, parameters in zip(self.layers, own):
+        kept = []
+        for layer, parameters in zip(self.layers, of_layers):
             x, needed = layer.forward(x, parameters, mode)
             kept.append(needed)
-        gradient = np.empty_like(weights.theta)
         dy = slopes(x)
         for k in range(len(self.layers) - 1, self.first_learning - 1, -1):
-            found = self.layers[k].gradient(dy, kept[k], own[k])
-            for (part, _), array in zip(self.parts[k], found):
-                gradient[part] = array.ravel()
-            if k > self.first_learning:
-                dy = self.layers[k].backward(dy, kept[k], own[k])
-        return x, gradient
+            out = [gradient[part].reshape(shape) for part, shape in self.parts[k]]
+            needs_dx = k > self.first_learning
+            dy = self.layers[k].derivatives(dy, kept[k], of_layers[k], out, needs_dx)
+        return x
 
 
 class _Zeros:

@@ -19,6 +19,7 @@ import numpy as np
 from ..._ground.threads import single_blas, thread_count, threads
 from .composition import Composition, Weights
 from .layers import Mode
+from .layers.joined import joined
 
 Array = np.ndarray
 
@@ -76,6 +77,7 @@ class BuiltIn:
 
     def __init__(self, composition: Composition):
         self.composition = composition
+        self._joined = Composition(joined(composition.layers), composition.shape)
         self._pool: ThreadPoolExecutor | None = None
 
     @contextmanager
@@ -97,27 +99,32 @@ class BuiltIn:
         """The outputs for a batch, in pieces."""
         pieces = pieces_of(self.composition, x.shape[0])
         return np.concatenate(
-            self._map(lambda rows: self.composition.forward(x[rows], weights), pieces)
+            self._map(lambda rows: self._joined.forward(x[rows], weights), pieces)
         )
 
     def gradient(self, weights, x, slopes, seed, row_weights=None):
         """Outputs and gradient for a batch, in pieces whose gradients are added in order."""
         pieces = pieces_of(self.composition, x.shape[0])
 
-        def of_piece(k: int) -> tuple[Array, Array]:
+        of_layers = self._joined.of_layers(weights)
+        gradients = np.empty((len(pieces), weights.theta.size), weights.theta.dtype)
+
+        def of_piece(k: int) -> Array:
             rows = pieces[k]
-            random = None if seed is None else np.random.default_rng((*seed, k))
+            random = None
+            if seed is not None and self.composition.is_random:
+                random = np.random.default_rng((*seed, k))
             own = None if row_weights is None else row_weights[rows]
             mode = Mode(seed is not None, random, own)
-            return self.composition.propagate(x[rows], weights, lambda z: slopes(z, rows), mode)
+            return self._joined.propagate(
+                x[rows], of_layers, lambda z: slopes(z, rows), mode, gradients[k]
+            )
 
-        found = self._map(of_piece, range(len(pieces)))
-        if len(found) == 1:
-            return found[0]
-        gradient = found[0][1]
-        for _, more in found[1:]:
+        outputs = self._map(of_piece, range(len(pieces)))
+        gradient = gradients[0]
+        for more in gradients[1:]:
             gradient += more
-        return np.concatenate([z for z, _ in found]), gradient
+        return outputs[0] if len(outputs) == 1 else np.concatenate(outputs), gradient
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """function(item) for all items, in their order; the calling thread works, too."""

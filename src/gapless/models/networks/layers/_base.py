@@ -47,6 +47,8 @@ class Layer(ABC):
 
     # Whether rows of a batch depend on each other, so that it may not be cut into pieces.
     joins_rows: ClassVar[bool] = False
+    # Whether it draws from Mode.random while it learns.
+    is_random: ClassVar[bool] = False
     # How many of the first parameters a penalty shrinks: weights, not biases.
     penalised: ClassVar[int] = 0
 
@@ -73,6 +75,19 @@ class Layer(ABC):
     def gradient(self, dy: Array, kept: Any, parameters: Sequence[Array]) -> list[Array]:
         """The derivative with respect to each of the parameters that are learned."""
         return []
+
+    def derivatives(
+        self,
+        dy: Array,
+        kept: Any,
+        parameters: Sequence[Array],
+        out: Sequence[Array],
+        needs_dx: bool,
+    ) -> Array | None:
+        """Both at once: dx if it is needed; the gradient is written into `out`."""
+        for place, found in zip(out, self.gradient(dy, kept, parameters)):
+            place[...] = found
+        return self.backward(dy, kept, parameters) if needs_dx else None
 
 
 def glorot(random: Any, shape: Shape, fan_in: int, fan_out: int, spread: float) -> Array:

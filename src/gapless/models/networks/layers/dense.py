@@ -6,7 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from ...._ground import core
 from ._base import Layer, check_rows, glorot
+from .entries import Entries, entries_of
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,31 @@ class Dense(Layer):
         return [glorot(random, size, d, k, self.spread) for size in ((d, k), (k,))]
 
     def forward(self, x, parameters, mode):
-        W, b = parameters
-        y = x @ W
-        y += b
-        return y, x
+        return self.bent(x, parameters, False)
 
-    def backward(self, dy, x, parameters):
+    def backward(self, dy, kept, parameters):
         W, _ = parameters
         return dy @ W.T
 
-    def gradient(self, dy, x, parameters):
-        return [x.T @ dy, dy.sum(axis=0)]
+    def gradient(self, dy, kept, parameters):
+        dW = np.empty(parameters[0].shape, dy.dtype)
+        self.weights_gradient(dy, kept, dW)
+        return [dW, dy.sum(axis=0)]
+
+    def bent(self, x, parameters, is_bent):
+        """y, or max(0, y) if it is bent; and x or its entries, for `weights_gradient`."""
+        W, b = parameters
+        kept = entries_of(x, self.units)
+        y = x @ W if kept is None else kept.times(W)
+        core.add_bias(y, b, is_bent)
+        return y, x if kept is None else kept
+
+    def weights_gradient(self, dy, kept, out):
+        """Write dW into an array."""
+        if isinstance(kept, Entries):
+            kept.transposed_times(dy, out)
+        else:
+            np.matmul(kept.T, dy, out=out)
 
 
 @dataclass(frozen=True)

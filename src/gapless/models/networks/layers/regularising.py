@@ -28,6 +28,7 @@ class Dropout(Layer):
     """
 
     part: float = 0.5
+    is_random: ClassVar[bool] = True
 
     def __post_init__(self):
         if not 0 <= self.part < 1:
