@@ -21,6 +21,7 @@ from gapless._ground.threads import threads
 from gapless.evaluation import gradient_check, memorise
 from gapless.losses import Huber, Loss
 from gapless.models.networks import engines
+from gapless.models.networks.composition import Composition
 from gapless.models.networks.layers import (
     AveragePool2D,
     BatchNorm,
@@ -35,6 +36,8 @@ from gapless.models.networks.layers import (
     Sigmoid,
     Tanh,
 )
+from gapless.models.networks.layers.entries import entries_of
+from gapless.models.networks.layers.joined import joined
 from gapless.solvers import Adam, AveragedMomentum, Cosine, Momentum, StepDecay
 from public_estimators import public_estimators
 
@@ -199,6 +202,53 @@ def test_a_layer_keeps_the_precision(layer, shape, dtype):
     assert y.shape == (4, *layer.shape_after(shape))
     found = [y, layer.backward(y, kept, own), *layer.gradient(y, kept, own)]
     assert {array.dtype for array in found} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("layers, shape", [
+    ([Dense(17), ReLU()], (40,)),
+    ([Conv2D(3), ReLU(), MaxPool2D()], (6, 5, 2)),
+    ([Conv2D(20, 5), ReLU(), MaxPool2D(2, 2)], (9, 8, 1)),
+    ([Conv2D(9, 2, 2, "valid"), ReLU(), MaxPool2D()], (11, 9, 5)),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype, rtol", [(np.float32, 1e-4), (np.float64, 1e-11)])
+def test_joined_layers_are_those_one_after_the_other(layers, shape, dtype, rtol, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(7, *shape)).astype(dtype)
+    x[rng.random(x.shape) < 0.9] = 0  # so few entries that products go over them alone
+    apart, together = (Composition(tuple(of), shape) for of in (layers, joined(layers)))
+    assert len(together.layers) == 1
+    weights = apart.begin(np.random.RandomState(0), dtype)
+    direction = rng.normal(size=(7, *apart.shapes[-1])).astype(dtype)
+    found = []
+    for each in (apart, together):
+        gradient = np.full_like(weights.theta, np.nan)
+        own = each.of_layers(weights)
+        y = each.propagate(x, own, lambda z: direction, Mode(), gradient)
+        y, kept = x, []
+        for layer, parameters in zip(each.layers, own):
+            y, needed = layer.forward(y, parameters, Mode())
+            kept.append(needed)
+        dy = direction
+        for k in reversed(range(len(each.layers))):
+            dy = each.layers[k].backward(dy, kept[k], own[k])
+        found.append((y, gradient, dy))
+    for one, other in zip(*found):
+        np.testing.assert_allclose(other, one, rtol=rtol, atol=rtol * np.abs(one).max())
+
+
+@pytest.mark.parametrize("dtype, rtol", [(np.float32, 1e-5), (np.float64, 1e-13)])
+@pytest.mark.parametrize("n, d, units", [(9, 400, 16), (4, 330, 100), (1, 200, 19), (7, 170, 70)])
+def test_products_of_few_entries_are_products(n, d, units, dtype, rtol, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.1)
+    W, dz = rng.normal(size=(d, units)), rng.normal(size=(n, units))
+    x, W, dz = (array.astype(dtype) for array in (x, W, dz))
+    entries = entries_of(x, units)
+    np.testing.assert_allclose(entries.times(W), x @ W, rtol=rtol, atol=10 * rtol)
+    out = np.full((d, units), np.nan, dtype)
+    entries.transposed_times(dz, out)
+    np.testing.assert_allclose(out, x.T @ dz, rtol=rtol, atol=10 * rtol)
+    assert entries_of(np.ones((n, d), dtype), units) is None
 
 
 @pytest.mark.parametrize("padding, stride", [("same", 1), ("valid", 1), ("valid", 2)])

@@ -158,42 +158,49 @@ void pooled_convolution_back(const ImagesIn<T>& x, const ImagesIn<T>& weights,
 }
 
 template <class T>
-bool entries_of(const MatrixIn<T>& x, const VectorOut<std::int64_t>& start,
+bool columns_of(const MatrixIn<T>& x, const VectorOut<std::int64_t>& start,
                 const VectorOut<std::int32_t>& index, const VectorOut<T>& value) {
-    check(extent(start, 0) == extent(x, 0) + 1, "start must have one more entry than x has rows");
-    check(extent(index, 0) == extent(value, 0), "index and value must have the same length");
+    check(extent(start, 0) == (extent(x, 0) + rows_together - 1) / rows_together + 1,
+          "start must have one more entry than there are groups of rows");
+    check(extent(value, 0) == rows_together * extent(index, 0),
+          "value must have an entry for each row of a group and entry of index");
     nb::gil_scoped_release released;
-    return collect_entries(x.data(), extent(x, 0), extent(x, 1), extent(index, 0), start.data(),
+    return collect_columns(x.data(), extent(x, 0), extent(x, 1), extent(index, 0), start.data(),
                            index.data(), value.data());
 }
 
-// The entries that were collected; the arrays may be longer.
+// What was collected of n rows; the arrays may be longer.
 template <class T>
-Compressed<T> entries(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
-                      const VectorIn<T>& value, Index length) {
-    const Index lines = extent(start, 0) - 1;
-    check(lines >= 0, "start must have one more entry than there are lines");
-    check(start.data()[lines] <= extent(index, 0) && start.data()[lines] <= extent(value, 0),
+Columns4<T> columns(Index n, Index d, Index units, const VectorIn<std::int64_t>& start,
+                    const VectorIn<std::int32_t>& index, const VectorIn<T>& value) {
+    const Columns4<T> x{n, d, start.data(), index.data(), value.data()};
+    check(units >= least_units<T>(), "there must be as many units as a vector has numbers");
+    check(extent(start, 0) == x.groups() + 1,
+          "start must have one more entry than there are groups of rows");
+    check(start.data()[x.groups()] <= extent(index, 0) &&
+              start.data()[x.groups()] * rows_together <= extent(value, 0),
           "start has more entries than index and value");
-    return {lines, length, start.data(), index.data(), value.data()};
+    return x;
 }
 
 template <class T>
 void times_weights(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
                    const VectorIn<T>& value, const MatrixIn<T>& w, const MatrixOut<T>& y) {
-    const Compressed<T> a = entries(start, index, value, extent(w, 0));
-    check_shape(y, a.lines, extent(w, 1), "y must have the lines of the entries and the units");
+    const Index units = extent(w, 1);
+    const Columns4<T> x = columns(extent(y, 0), extent(w, 0), units, start, index, value);
+    check(extent(y, 1) == units, "y must have a column for each unit");
     nb::gil_scoped_release released;
-    entries_times(a, w.data(), extent(w, 1), y.data());
+    columns_times(x, w.data(), units, y.data());
 }
 
 template <class T>
 void times_slopes(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
                   const VectorIn<T>& value, const MatrixIn<T>& dz, const MatrixOut<T>& dw) {
-    const Compressed<T> a = entries(start, index, value, extent(dw, 0));
-    check_shape(dz, a.lines, extent(dw, 1), "dz must have the lines of the entries and the units");
+    const Index units = extent(dw, 1);
+    const Columns4<T> x = columns(extent(dz, 0), extent(dw, 0), units, start, index, value);
+    check(extent(dz, 1) == units, "dz must have a column for each unit");
     nb::gil_scoped_release released;
-    entries_transposed_times(a, dz.data(), extent(dw, 1), dw.data());
+    columns_transposed_times(x, dz.data(), units, dw.data());
 }
 
 template <class T>
@@ -247,11 +254,11 @@ void define_for(nb::module_& m) {
     m.def("convolve_and_pool_back", &pooled_convolution_back<T>, array("x"), array("weights"),
           array("dy"), array("place"), "stride"_a, "margin"_a, maybe("dx"), array("dweights"),
           array("dbias"), "threads"_a, "deadline"_a);
-    m.def("collect_entries", &entries_of<T>, array("x"), array("start"), array("index"),
+    m.def("collect_columns", &columns_of<T>, array("x"), array("start"), array("index"),
           array("value"));
-    m.def("entries_times", &times_weights<T>, array("start"), array("index"), array("value"),
+    m.def("columns_times", &times_weights<T>, array("start"), array("index"), array("value"),
           array("weights"), array("y"));
-    m.def("entries_transposed_times", &times_slopes<T>, array("start"), array("index"),
+    m.def("columns_transposed_times", &times_slopes<T>, array("start"), array("index"),
           array("value"), array("dz"), array("dweights"));
     m.def("add_bias", &bias_added<T>, array("y"), array("bias"), "is_bent"_a);
     m.def("bend_back", &bent_back<T>, array("dy"), array("y"), array("dz"), array("db"));

@@ -110,8 +110,7 @@ GAPLESS_BODY void pooled_cell(const Padded<T>& image, const T* x, const T* weigh
         where = best > zero ? where : where - where + no_place;
         best = best < zero ? zero : best;
         std::memcpy(y + v * lanes, &best, sizeof best);
-        for (int k = 0; k < lanes; ++k)
-            place[v * lanes + k] = static_cast<std::uint8_t>(where[k]);
+        for (int k = 0; k < lanes; ++k) place[v * lanes + k] = static_cast<std::uint8_t>(where[k]);
     }
 }
 
@@ -230,12 +229,20 @@ void for_blocks(Index lines, Index vectors, Each&& each) {
     const auto with = [&]<int n>(Index p, Index v, std::integral_constant<int, n> height) {
         using std::integral_constant;
         switch (vectors - v) {
-            case 1: each(p, v, height, integral_constant<int, 1>()); return Index(1);
-            case 2: each(p, v, height, integral_constant<int, 2>()); return Index(2);
+            case 1:
+                each(p, v, height, integral_constant<int, 1>());
+                return Index(1);
+            case 2:
+                each(p, v, height, integral_constant<int, 2>());
+                return Index(2);
             case 3:
             case 5:
-            case 6: each(p, v, height, integral_constant<int, 3>()); return Index(3);
-            default: each(p, v, height, integral_constant<int, 4>()); return Index(4);
+            case 6:
+                each(p, v, height, integral_constant<int, 3>());
+                return Index(3);
+            default:
+                each(p, v, height, integral_constant<int, 4>());
+                return Index(4);
         }
     };
     for (Index p = 0; p < lines;) {
@@ -330,9 +337,9 @@ void convolve_and_pool_back(const Windows& w, const T* x, const T* weights, Inde
                                const Index at = v * lanes_of<T>;
                                const Index to = by_filter.of_filter(f) + p * by_filter.line + at;
                                const Index from = p * padded.line + at;
-                               add_windows<lines(), vectors()>(found, count,
-                                                               padded.x.data() + from, padded.line,
-                                                               sum + to, by_filter.line);
+                               add_windows<lines(), vectors()>(found, count, padded.x.data() + from,
+                                                               padded.line, sum + to,
+                                                               by_filter.line);
                                if (dx)
                                    spread_windows<lines(), vectors()>(
                                        found, count, spread.x.data() + from, padded.line,

@@ -1,179 +1,135 @@
 #include "networks/rows.hpp"
 
 #include <algorithm>
-#include <vector>
 
+#include "base/pieces.hpp"
 #include "base/vectors.hpp"
 
 namespace gapless {
 namespace {
 
-// So many vectors of outputs are held in registers, and so many numbers of the matrix, part of its
-// rows by these outputs, stay in the first cache while all lines go over them.
-constexpr int most_vectors = 8;
-constexpr Index numbers_at_once = 4096;
-// Zeros are skipped by so many at a time.
+// Zeros are skipped by so many columns at a time.
 constexpr Index stretch = 16;
 
-// Outputs from `first` on, in some vectors. The last one begins early enough to be full; its first
-// `skipped` outputs belong to others.
-struct Outputs {
-    Index first, last;
-    int skipped;
-};
-
-template <int vectors, class T>
-GAPLESS_BODY void add_line(const std::int32_t* index, const T* value, Index count, const T* w,
-                           Index units, Outputs outputs, bool is_first, T* y) {
-    constexpr int lanes = lanes_of<T>;
-    Vector<T> sum[vectors] = {};
-    for (Index p = 0; p < count; ++p) {
-        const T* row = w + index[p] * units;
-        const T x = value[p];
-#pragma GCC unroll 8
-        for (int v = 0; v + 1 < vectors; ++v) sum[v] += x * load(row + outputs.first + v * lanes);
-        sum[vectors - 1] += x * load(row + outputs.last);
-    }
-    T* to = y + outputs.first;
-#pragma GCC unroll 8
-    for (int v = 0; v + 1 < vectors; ++v, to += lanes) {
-        const Vector<T> total = is_first ? sum[v] : load(to) + sum[v];
-        std::memcpy(to, &total, sizeof total);
-    }
-    to = y + outputs.last;
-    const Vector<T> total = is_first ? sum[vectors - 1] : load(to) + sum[vectors - 1];
-    // A vector whose entries are taken one by one would be kept in memory from its beginning.
-    T last[lanes];
-    std::memcpy(last, &total, sizeof total);
-    std::copy(last + outputs.skipped, last + lanes, to + outputs.skipped);
+// Call each(first unit) with the number of vectors as a constant, two or one, until all units are
+// covered. The last vector begins early enough to be full, so a few units may be met twice.
+template <class T, class Each>
+void for_units(Index units, Each&& each) {
+    constexpr Index lanes = lanes_of<T>;
+    Index first = 0;
+    for (; first + 2 * lanes <= units; first += 2 * lanes)
+        each(first, std::integral_constant<int, 2>());
+    for (; first < units; first += lanes)
+        each(std::min(first, units - lanes), std::integral_constant<int, 1>());
 }
 
-// The entries of all lines whose index is below `end`, from where the last call for them stopped.
-struct Stretches {
-    std::vector<Index> begin, end;
-
-    template <class T>
-    explicit Stretches(const Compressed<T>& a) : begin(a.start, a.start + a.lines), end(begin) {}
-
-    template <class T>
-    void advance(const Compressed<T>& a, Index below) {
-        for (Index i = 0; i < a.lines; ++i) {
-            Index p = begin[i] = end[i];
-            while (p < a.start[i + 1] && a.index[p] < below) ++p;
-            end[i] = p;
-        }
-    }
-};
-
+// Rows of y, or as many as there are, = a group times some columns of W.
 template <int vectors, class T>
-void add_lines(const Compressed<T>& a, const Stretches& parts, const T* w, Index units,
-               Outputs outputs, bool is_first, T* y) {
-    if constexpr (vectors > 0) {
-        for (Index i = 0; i < a.lines; ++i) {
-            const Index p = parts.begin[i];
-            add_line<vectors>(a.index + p, a.value + p, parts.end[i] - p, w, units, outputs,
-                              is_first, y + i * units);
+GAPLESS_BODY void multiply_group(const std::int32_t* index, const T* value, Index count,
+                                 const Vector<T>* w, T* y, Index units, Index rows) {
+    Vector<T> sum[rows_together][vectors] = {};
+    for (Index p = 0; p < count; ++p, value += rows_together) {
+        const Vector<T>* row = w + index[p] * vectors;
+#pragma GCC unroll 4
+        for (int r = 0; r < rows_together; ++r)
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; ++v) sum[r][v] += value[r] * row[v];
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows_together; ++r)
+        if (r < rows) std::memcpy(y + r * units, sum[r], sizeof sum[r]);
+}
+
+// sums += a group, transposed, times some columns of the rows of R.
+template <int vectors, class T>
+GAPLESS_BODY void add_group(const std::int32_t* index, const T* value, Index count, const T* from,
+                            Index units, Index rows, Vector<T>* sums) {
+    Vector<T> right[rows_together][vectors] = {};
+#pragma GCC unroll 4
+    for (int r = 0; r < rows_together; ++r)
+        if (r < rows) std::memcpy(right[r], from + r * units, sizeof right[r]);
+    for (Index p = 0; p < count; ++p, value += rows_together) {
+        Vector<T>* to = sums + index[p] * vectors;
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) {
+            // Two sums, because one would wait for its own additions.
+            const Vector<T> even = to[v] + value[0] * right[0][v] + value[2] * right[2][v];
+            const Vector<T> odd = value[1] * right[1][v] + value[3] * right[3][v];
+            to[v] = even + odd;
         }
     }
 }
-
-template <class T>
-void add_lines_of(int vectors, const Compressed<T>& a, const Stretches& parts, const T* w,
-                  Index units, Outputs outputs, bool is_first, T* y) {
-    static_assert(most_vectors == 8);
-    const auto call = [&]<int n>() { add_lines<n>(a, parts, w, units, outputs, is_first, y); };
-    switch (vectors) {
-        case 1: return call.template operator()<1>();
-        case 2: return call.template operator()<2>();
-        case 3: return call.template operator()<3>();
-        case 4: return call.template operator()<4>();
-        case 5: return call.template operator()<5>();
-        case 6: return call.template operator()<6>();
-        case 7: return call.template operator()<7>();
-        default: return call.template operator()<8>();
-    }
-}
-
-// The transposed matrix, line by line.
-template <class T>
-struct Transposed {
-    std::vector<std::int64_t> start;
-    std::vector<std::int32_t> index;
-    std::vector<T> value;
-
-    explicit Transposed(const Compressed<T>& a)
-        : start(a.length + 1, 0), index(a.start[a.lines]), value(index.size()) {
-        for (Index p = 0; p < a.start[a.lines]; ++p) ++start[a.index[p] + 1];
-        for (Index j = 0; j < a.length; ++j) start[j + 1] += start[j];
-        std::vector<std::int64_t> at(start.begin(), start.end() - 1);
-        for (Index i = 0; i < a.lines; ++i)
-            for (Index p = a.start[i]; p < a.start[i + 1]; ++p) {
-                const Index to = at[a.index[p]]++;
-                index[to] = static_cast<std::int32_t>(i);
-                value[to] = a.value[p];
-            }
-    }
-};
 
 }  // namespace
 
 template <class T>
-bool collect_entries(const T* x, Index n, Index d, Index most, std::int64_t* start,
+bool collect_columns(const T* x, Index n, Index d, Index most, std::int64_t* start,
                      std::int32_t* index, T* value) {
     Index count = 0;
-    for (Index i = 0; i < n; ++i, x += d) {
-        start[i] = count;
+    start[0] = 0;
+    for (Index i = 0; i < n; i += rows_together, x += rows_together * d) {
+        const T* row[rows_together];
+        for (Index r = 0; r < rows_together; ++r) row[r] = x + std::min(r, n - 1 - i) * d;
         for (Index begin = 0; begin < d; begin += stretch) {
             const Index end = std::min(d, begin + stretch);
             int others = 0;
 #pragma omp simd reduction(+ : others)
-            for (Index j = begin; j < end; ++j) others += x[j] != 0;
+            for (Index j = begin; j < end; ++j)
+                others += (row[0][j] != 0) | (row[1][j] != 0) | (row[2][j] != 0) | (row[3][j] != 0);
             if (others == 0) continue;
-            // Each is written and then counted if it is not 0, so there is nothing to predict.
             if (count + stretch > most) return false;
             for (Index j = begin; j < end; ++j) {
+                // Written and then counted if it matters, so there is nothing to predict.
+                bool is_other = false;
                 index[count] = static_cast<std::int32_t>(j);
-                value[count] = x[j];
-                count += x[j] != 0;
+                for (Index r = 0; r < rows_together; ++r) {
+                    value[count * rows_together + r] = row[r][j];
+                    is_other |= row[r][j] != 0;
+                }
+                count += is_other;
             }
         }
+        start[i / rows_together + 1] = count;
     }
-    start[n] = count;
     return true;
 }
 
+// Some columns of a matrix are copied: where rows are a power of two apart, they would compete for
+// the same few places of the first cache.
 template <class T>
-void entries_times(const Compressed<T>& a, const T* w, Index units, T* y) {
-    constexpr Index lanes = lanes_of<T>;
-    if (units < lanes) {
-        for (Index i = 0; i < a.lines; ++i, y += units) {
-            std::fill_n(y, units, T(0));
-            for (Index p = a.start[i]; p < a.start[i + 1]; ++p)
-                for (Index k = 0; k < units; ++k) y[k] += a.value[p] * w[a.index[p] * units + k];
+void columns_times(const Columns4<T>& x, const T* w, Index units, T* y) {
+    const auto copy = uninitialized<Vector<T>>(2 * x.d);
+    for_units<T>(units, [&](Index first, auto vectors) {
+        constexpr Index width = vectors() * lanes_of<T>;
+        for (Index j = 0; j < x.d; ++j)
+            std::memcpy(&copy[j * vectors()], w + j * units + first, width * sizeof(T));
+        for (Index g = 0; g < x.groups(); ++g) {
+            const Index i = g * rows_together, p = x.start[g];
+            multiply_group<vectors()>(x.index + p, x.value + p * rows_together, x.start[g + 1] - p,
+                                      copy.get(), y + i * units + first, units, x.n - i);
         }
-        return;
-    }
-    const Index vectors = (units + lanes - 1) / lanes;
-    const Index at_once = std::min<Index>(vectors, most_vectors);
-    const Index rows = std::max<Index>(1, numbers_at_once / (at_once * lanes));
-    Stretches parts(a);
-    for (Index from = 0; from == 0 || from < a.length; from += rows) {
-        parts.advance(a, from + rows);
-        for (Index v = 0; v < vectors; v += at_once) {
-            const Index count = std::min(at_once, vectors - v), first = v * lanes;
-            const Index last = std::min(first + (count - 1) * lanes, units - lanes);
-            const auto skipped = static_cast<int>(first + (count - 1) * lanes - last);
-            add_lines_of(static_cast<int>(count), a, parts, w, units, {first, last, skipped},
-                         from == 0, y);
-        }
-    }
+    });
 }
 
 template <class T>
-void entries_transposed_times(const Compressed<T>& a, const T* r, Index units, T* g) {
-    const Transposed<T> t(a);
-    entries_times<T>({a.length, a.lines, t.start.data(), t.index.data(), t.value.data()}, r, units,
-                     g);
+void columns_transposed_times(const Columns4<T>& x, const T* r, Index units, T* g) {
+    const auto sums = uninitialized<Vector<T>>(2 * x.d);
+    for_units<T>(units, [&](Index first, auto vectors) {
+        constexpr Index width = vectors() * lanes_of<T>;
+        std::fill_n(sums.get(), x.d * vectors(), Vector<T>{});
+        for (Index k = 0; k < x.groups(); ++k) {
+            const Index i = k * rows_together, p = x.start[k];
+            add_group<vectors()>(x.index + p, x.value + p * rows_together, x.start[k + 1] - p,
+                                 r + i * units + first, units, x.n - i, sums.get());
+        }
+        for (Index j = 0; j < x.d; ++j)
+            std::memcpy(g + j * units + first, &sums[j * vectors()], width * sizeof(T));
+    });
+}
+
+template <class T>
+Index least_units() {
+    return lanes_of<T>;
 }
 
 template <class T>
@@ -205,14 +161,16 @@ void bend_back(const T* dy, const T* y, Index n, Index units, T* dz, T* db) {
         }
 }
 
-template bool collect_entries(const float*, Index, Index, Index, std::int64_t*, std::int32_t*,
+template bool collect_columns(const float*, Index, Index, Index, std::int64_t*, std::int32_t*,
                               float*);
-template bool collect_entries(const double*, Index, Index, Index, std::int64_t*, std::int32_t*,
+template bool collect_columns(const double*, Index, Index, Index, std::int64_t*, std::int32_t*,
                               double*);
-template void entries_times(const Compressed<float>&, const float*, Index, float*);
-template void entries_times(const Compressed<double>&, const double*, Index, double*);
-template void entries_transposed_times(const Compressed<float>&, const float*, Index, float*);
-template void entries_transposed_times(const Compressed<double>&, const double*, Index, double*);
+template void columns_times(const Columns4<float>&, const float*, Index, float*);
+template void columns_times(const Columns4<double>&, const double*, Index, double*);
+template void columns_transposed_times(const Columns4<float>&, const float*, Index, float*);
+template void columns_transposed_times(const Columns4<double>&, const double*, Index, double*);
+template Index least_units<float>();
+template Index least_units<double>();
 template void add_bias(float*, Index, Index, const float*, bool);
 template void add_bias(double*, Index, Index, const double*, bool);
 template void bend_back(const float*, const float*, Index, Index, float*, float*);

@@ -1,26 +1,44 @@
 // Dense layers: rows with many zeros times a matrix, and what follows a product.
 //
-// A batch of images or of counts is mostly zeros. Its entries are collected once, and both products
-// of a layer, with its weights and, transposed, with its derivatives, go over these alone.
+// A batch of images or of counts is mostly zeros. Of four rows at a time, the columns where any of
+// them is not 0 are collected once, and both products of a layer, with its weights and, transposed,
+// with its derivatives, go over these alone.
 #pragma once
 
-#include "base/array.hpp"
+#include "base/loops.hpp"
 
 namespace gapless {
 
-// Collect the entries of x (n × d) that are not 0, row by row, as a Compressed matrix; `start` has
-// n + 1 numbers. Returns whether there are at most `most`, as many as `index` and `value` can hold.
+constexpr Index rows_together = 4;
+
+// The columns of each four rows of a batch (n × d) where one of them is not 0: in `index`, with the
+// four numbers in `value`, from `start` on. What the last group lacks is filled up and not used.
 template <class T>
-bool collect_entries(const T* x, Index n, Index d, Index most, std::int64_t* start,
+struct Columns4 {
+    Index n, d;
+    const std::int64_t* start;  // a number for each group, and one more
+    const std::int32_t* index;
+    const T* value;
+
+    Index groups() const { return (n + rows_together - 1) / rows_together; }
+};
+
+// Collect them. Returns whether there are at most `most`, as many as `index` can hold.
+template <class T>
+bool collect_columns(const T* x, Index n, Index d, Index most, std::int64_t* start,
                      std::int32_t* index, T* value);
 
-// y (lines × units) = A W, for W (length × units).
+// y (n × units) = x W, for W (d × units) of at least as many units as a vector has numbers.
 template <class T>
-void entries_times(const Compressed<T>& a, const T* w, Index units, T* y);
+void columns_times(const Columns4<T>& x, const T* w, Index units, T* y);
 
-// g (length × units) = Aᵀ R, for R (lines × units).
+// g (d × units) = xᵀ R, for R (n × units), likewise.
 template <class T>
-void entries_transposed_times(const Compressed<T>& a, const T* r, Index units, T* g);
+void columns_transposed_times(const Columns4<T>& x, const T* r, Index units, T* g);
+
+// The fewest units for the two products.
+template <class T>
+Index least_units();
 
 // y (n × units) ← y + b, or max(0, y + b) if it is bent.
 template <class T>

@@ -715,7 +715,7 @@ def accuracy(y: Array, z: Array, weights: Array) -> float:
         is_right = z.argmax(axis=1) == y
     else:
         is_right = np.all((z > 0) == (y > 0), axis=1)
-    return float(np.average(is_right, weights=weights))
+    return float(weights @ is_right) / float(weights.sum())
 
 
 def explained(loss: Loss) -> Callable[[Array, Array, Array], float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...._ground import core
 from ._base import Layer, check_rows, glorot
@@ -58,7 +59,7 @@ class Dense(Layer):
     def bent(self, x, parameters, is_bent):
         """y, or max(0, y) if it is bent; and x or its entries, for `weights_gradient`."""
         W, b = parameters
-        kept = entries_of(x, self.units)
+        kept = None if sp.issparse(x) else entries_of(np.ascontiguousarray(x), self.units)
         y = x @ W if kept is None else kept.times(W)
         core.add_bias(y, b, is_bent)
         return y, x if kept is None else kept
@@ -67,6 +68,8 @@ class Dense(Layer):
         """Write dW into an array."""
         if isinstance(kept, Entries):
             kept.transposed_times(dy, out)
+        elif sp.issparse(kept):
+            out[...] = kept.T @ dy
         else:
             np.matmul(kept.T, dy, out=out)
 
