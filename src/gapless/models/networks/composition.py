@@ -208,9 +208,10 @@ class Composition:
         for layer, parameters in zip(self.layers, of_layers):
             x, needed = layer.forward(x, parameters, mode)
             kept.append(needed)
-        dy = slopes(x)
+        dy: Array | None = slopes(x)
         for k in range(len(self.layers) - 1, self.first_learning - 1, -1):
             out = [gradient[part].reshape(shape) for part, shape in self.parts[k]]
+            assert dy is not None
             needs_dx = k > self.first_learning
             dy = self.layers[k].derivatives(dy, kept[k], of_layers[k], out, needs_dx)
         return x
