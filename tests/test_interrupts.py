@@ -48,6 +48,8 @@ fits = [
     (gapless.GradientBoostingRegressor(n_estimators=60, subsample=0.5), *data(4000, 20)),
     (gapless.KNeighborsClassifier("loo"), *data(3000, 30, classes=3)),
     (gapless.KMeans(40, tol=0.0, random_state=0), *data(20000, 30)),
+    (gapless.PCA(20, svd_solver="randomized"), *data(1500, 1500)),
+    (gapless.KernelPCA(20, kernel="rbf", tol=1e-9), *data(1500, 20)),
 ]
 
 

@@ -14,7 +14,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import PCA, TruncatedSVD
+from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless._ground.threads import threads
+from gapless.models.decomposition import certifying
+from gapless.models.decomposition.held_out import choose_count
+from gapless.models.decomposition.scatter import Scatter
 
 FORMS = [
     PCA(),
@@ -184,6 +188,66 @@ def test_a_time_limit_keeps_the_best_so_far(rng):
     assert model.certificate_.kind == "stopped"
     assert model.certificate_.gap >= PCA(2).fit(X).certificate_.gap
     np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-12)
+
+
+def test_a_time_limit_covers_the_choice_of_a_number(rng):
+    X = rows_near_a_plane(rng)
+    with pytest.raises(ValueError, match="before it could compare"):
+        PCA("cv", time_limit=1e-9).fit(X)
+    with time_limit(0.0), pytest.raises(TimeLimit):
+        choose_count(X, np.ones(len(X)), True, np.arange(len(X)))
+
+
+@pytest.mark.parametrize("moment", [0, 3, 8])
+def test_ctrl_c_keeps_the_best_directions_so_far(moment, rng, monkeypatch):
+    X = rng.normal(size=(150, 120))
+    model, calls = PCA(4, svd_solver="randomized"), []
+
+    def times(self, V, plain=Scatter.times):
+        calls.append(V)
+        if len(calls) == moment + 1:
+            raise KeyboardInterrupt
+        return plain(self, V)
+
+    monkeypatch.setattr(Scatter, "times", times)
+    with pytest.warns(ConvergenceWarning, match="at Ctrl-C"), pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert len(calls) == moment + 1
+    V, found = model.components_, model.certificate_
+    np.testing.assert_allclose(V @ V.T, np.eye(4), atol=1e-10)
+    left = unexplained(X, np.ones(len(X)), X.mean(axis=0), V)
+    best = np.sum(np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[4:] ** 2)
+    assert found.kind == "stopped" and found.primal == pytest.approx(left)
+    assert found.gap >= left - best
+
+
+def test_a_certificate_that_takes_too_long_is_what_the_fit_knows(rng, monkeypatch):
+    def too_long(*args):
+        raise TimeLimit
+
+    monkeypatch.setattr(certifying, "_by_products", too_long)
+    X = rng.normal(size=(150, 120))
+    found = PCA(4, svd_solver="randomized").fit(X).certificate_
+    assert found.kind == "stopped" and found.method == "trace"
+    assert found.dual <= found.primal
+
+
+@pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "randomized"])
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_float32_rows_in_any_unit(unit, solver, rng):
+    X = rows_near_a_plane(rng, 600)
+    plain = PCA(2, svd_solver=solver).fit(X.astype(np.float32))
+    model = PCA(2, svd_solver=solver).fit((unit * X).astype(np.float32))
+    np.testing.assert_allclose(model.components_, plain.components_, atol=1e-4)
+    np.testing.assert_allclose(
+        model.explained_variance_ / unit**2, plain.explained_variance_, rtol=1e-4
+    )
+    assert model.certificate_.kind in ("optimal", "exact") and model.certificate_.gap >= 0
+
+
+def test_equal_rows_have_a_component_without_variance():
+    model = PCA(0.99).fit(np.ones((5, 3)))
+    assert model.n_components_ == 1 and model.explained_variance_[0] == 0
 
 
 def test_errors_say_what_to_do(rng):

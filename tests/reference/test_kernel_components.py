@@ -12,7 +12,7 @@ from gapless import KernelPCA
 from gapless._ground.distinct_rows import DistinctRows
 from gapless.kernels import Gaussian, Linear, Matern, Polynomial, Quadratic
 from gapless.models.decomposition.kernel_subspace import CentredGram
-from gapless.models.decomposition.variance_bound import bound_by_squares
+from gapless.models.decomposition.subspace_bound import bound_by_squares
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/narrow.hpp"
 #include "base/panels.hpp"
 #include "base/pieces.hpp"
 
@@ -39,14 +40,18 @@ struct Source {
                 inner_is_rows ? of_outer : of_inner};
     }
 
+    // Whether the data need no change and can be read where they are.
+    bool is_plain() const {
+        return std::is_same_v<X, V> && !inner_center && !outer_center && !inner_scale &&
+               !inner_index && !outer_index;
+    }
+
     // The block as a BLAS operand outer × inner: the data itself if it needs no change, or a copy.
     Operand<V> load(Range outer, Range inner, V* buffer) const {
         auto transpose = inner_is_rows ? Transpose::no : Transpose::yes;
         Block<X, V> b = block(outer, inner);
-        bool is_plain =
-            !inner_center && !outer_center && !inner_scale && !inner_index && !outer_index;
         if constexpr (std::is_same_v<X, V>)
-            if (is_plain) return {b.x, stride, transpose};
+            if (is_plain()) return {b.x, stride, transpose};
         const V* scale = inner_scale ? inner_scale + inner.begin : nullptr;
         const V* row_scale = inner_is_rows ? scale : nullptr;
         const V* column_scale = inner_is_rows ? nullptr : scale;
@@ -137,7 +142,45 @@ struct Pieces {
     }
 };
 
-// The same for several outputs.
+// Whether register tiles are fastest for so many outputs.
+template <class V>
+bool suits_tiles(Index outputs, bool inner_is_rows) {
+    const Index fewest = lanes_of<V> / 2, most = inner_is_rows ? 48 : 256;
+    return has_narrow && outputs >= fewest && outputs <= most;
+}
+
+// One lane of one block for several outputs, by register tiles.
+template <class X, class V>
+void multiply_by_tiles(const Source<X, V>& a, Range outer, Range inner, const V* v, Index outputs,
+                       V* out, Checkpoint& checkpoint) {
+    const Index step = a.inner_is_rows ? NarrowLeft<V>::longest : NarrowRight<V>::longest;
+    auto buffer = uninitialized<V>(step * outer.size());
+    // Lines that are a power of two apart would share a place in the cache.
+    const Index apart = outer.size() + 64 / static_cast<Index>(sizeof(V));
+    auto turned = uninitialized<V>(a.inner_is_rows ? apart * outputs : 0);
+    NarrowRight<V> right(a.inner_is_rows ? 0 : outputs);
+    NarrowLeft<V> left;
+    for (Index i = inner.begin; i < inner.end; i += step) {
+        checkpoint();
+        Range slice{i, std::min(i + step, inner.end)};
+        Operand<V> x = a.load(outer, slice, buffer.get());
+        const V* w = v + slice.begin * outputs;
+        bool is_first = i == inner.begin;
+        if (a.inner_is_rows) {
+            left.multiply(x.data, x.stride, slice.size(), outer.size(), w, outputs, turned.get(),
+                          apart, is_first);
+            continue;
+        }
+        right.pack(w, slice.size());
+        right.multiply(x.data, x.stride, outer.size(), out, is_first);
+    }
+    if (a.inner_is_rows)
+        for (Index j = 0; j < outer.size(); ++j)
+            for (Index k = 0; k < outputs; ++k)
+                out[j * outputs + k] = turned[k * apart + j];
+}
+
+// The same by BLAS.
 template <class X, class V>
 void multiply_matrix(const Source<X, V>& a, Range outer, Range inner, const V* v, Index outputs,
                      V* out, const Context& context, Checkpoint& checkpoint) {
@@ -145,6 +188,8 @@ void multiply_matrix(const Source<X, V>& a, Range outer, Range inner, const V* v
         std::fill_n(out, outer.size() * outputs, V(0));
         return;
     }
+    if (suits_tiles<V>(outputs, a.inner_is_rows))
+        return multiply_by_tiles(a, outer, inner, v, outputs, out, checkpoint);
     Pieces pieces(outer, inner, a.inner_is_rows, outputs);
     auto buffer = uninitialized<V>(pieces.outer * pieces.inner);
     // The long contiguous side should be the first of the result: if it is the outer one, the
@@ -263,6 +308,7 @@ void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
     constexpr Index buffer_size = Index(1) << 17, lanes_size = Index(1) << 22;
     Index size = outer * outer;
     Index step = std::clamp<Index>(buffer_size / outer, 256, 2048);
+    if (a.is_plain()) step = std::max<Index>(step, 1024);  // no copy has to fit the cache
     Index lanes = std::clamp<Index>(inner / step, 1, std::clamp<Index>(lanes_size / size, 4, 32));
     Index lane = ceil_div(ceil_div(inner, lanes), step) * step;
     lanes = ceil_div(inner, lane);
@@ -276,7 +322,8 @@ void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
             checkpoint();
             Range piece{i, std::min(i + step, slice.end)};
             auto x = a.load({0, outer}, piece, buffer.get());
-            syrk(context.blas, outer, piece.size(), x, i == slice.begin ? V(0) : V(1), to, outer);
+            syrk_by_blocks(context.blas, outer, piece.size(), x, i == slice.begin ? V(0) : V(1), to,
+                           outer);
         }
     });
     for (Index l = 1; l < lanes; ++l) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,14 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Examples
 from ..._ground.design import Design
-from ..._ground.interrupt import limit_name, time_limit
+from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Numbers, Word
 from ..._ground.validation import Training, read_rows, read_table
+from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, take_over
-from .certifying import certify_components
+from .certifying import certify_components, certify_stopped
 from .held_out import ComponentsFit, Space
-from .leading import NONE, SVD, Leading, leading_or_none, settled
+from .leading import NONE, SVD, Leading, leading, settled, widest_columns
 from .scatter import Scatter
 
 Array = np.ndarray
@@ -40,7 +42,8 @@ power_iteration_normalizer : {"auto", "QR", "LU", "none"}
 random_state : int, RandomState instance or None
     Where an iteration starts. It ends at the same components up to its tolerance; None is 0.
 time_limit : float or None
-    Seconds after which an iteration stops, with the best directions so far.
+    Seconds after which the fit stops, with the best directions so far. Ctrl-C does the same, and
+    raises KeyboardInterrupt afterwards.
 components_ : ndarray of shape (n_components, n_features)
     Orthonormal directions of largest variation, the largest first. The largest entry of each is
     positive.
@@ -68,6 +71,18 @@ y : None
 sample_weight : array-like of shape (n_samples,), default=None
     A weight of 2 counts a row twice, 0 leaves it out; None gives all rows weight 1.
 """
+
+
+def as_precise(values: Array, dtype: Any) -> Array:
+    """The values in a precision, or float64 if its range is too small for them."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = values.astype(dtype)
+    lost = (rounded == 0) & (values != 0) | np.isinf(rounded)
+    return (
+        values.astype(np.float64)
+        if np.any(lost[values > 1e-6 * values.max(initial=0)])
+        else rounded
+    )
 
 
 class ComponentModel(
@@ -99,24 +114,33 @@ class ComponentModel(
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Training:
         return read_table(self, X, sample_weight, reset=reset)
 
-    def _solve(self, scatter: Scatter, count: int, solver: str, tol: float, data: Any) -> Leading:
-        """The leading directions, the best so far if time is up, with a warning."""
+    def _solve(
+        self, scatter: Scatter, count: int, solver: str, tol: float, data: Any, began: float
+    ) -> Leading:
+        """The leading directions; the best so far, with a warning, if time is up or Ctrl-C came."""
         seed = 0 if self.random_state is None else self.random_state
-        with watch(self, data.X) as callback, time_limit(self.time_limit):
-            found = leading_or_none(
-                scatter,
-                max(count, 1),
-                solver,
-                tol=tol,
-                seed=seed,
-                after_step=lambda values, residuals: callback(
-                    f"residual {residuals.max():.2g} of eigenvalues from {values[-1]:.3g}", np.inf
-                ),
-            )
+        left = seconds_left(self.time_limit, began)
+        try:
+            with watch(self, data.X) as callback, time_limit(left):
+                found = leading(
+                    scatter,
+                    max(count, 1),
+                    solver,
+                    tol=tol,
+                    seed=seed,
+                    after_step=lambda values, residuals: callback(
+                        f"residual {residuals.max():.2g} of eigenvalues from {values[-1]:.3g}",
+                        np.inf,
+                    ),
+                )
+        except (TimeLimit, KeyboardInterrupt) as reason:
+            is_interrupted = isinstance(reason, KeyboardInterrupt)
+            found = replace(widest_columns(scatter, count), is_interrupted=is_interrupted)
         if not found.is_done:
             how = "took the columns of largest variance" if found.solver == NONE else "stopped"
+            when = "Ctrl-C" if found.is_interrupted else limit_name(self.time_limit)
             warnings.warn(
-                f"{type(self).__name__} {how} at {limit_name(self.time_limit)}; certificate_ says "
+                f"{type(self).__name__} {how} at {when}; certificate_ says "
                 "how much more other directions could explain. Raise time_limit.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -124,7 +148,7 @@ class ComponentModel(
         return found
 
     def _learn(
-        self, data: Training, scatter: Scatter, found: Leading, count: int
+        self, data: Training, scatter: Scatter, found: Leading, count: int, began: float
     ) -> dict[str, Any]:
         """What every fit leaves, in the precision of the rows."""
         dtype = scatter.design.dtype
@@ -136,7 +160,7 @@ class ComponentModel(
         learned = {
             "components_": components,
             "solver_": found.solver,
-            "certificate_": self._certify(scatter, components, found),
+            "certificate_": self._certify_in_time(scatter, components, found, began),
             "n_features_in_": scatter.design.d,
             "_training": (data,),
         }
@@ -151,8 +175,21 @@ class ComponentModel(
         is_exact = (self.solver_ if found is None else found.solver) == SVD
         return certify_components(scatter, components, mean, found, is_exact=is_exact)
 
-    def _keep(self, learned: dict[str, Any]) -> None:
+    def _certify_in_time(
+        self, scatter: Scatter, components: Array, found: Leading, began: float
+    ) -> Certificate:
+        """The certificate, or if that takes too long what the computation knows."""
+        try:
+            with time_limit(seconds_left(self.time_limit, began)):
+                return self._certify(scatter, components, found)
+        except TimeLimit:
+            mean = scatter.mean.astype(scatter.design.dtype).astype(np.float64)
+            return certify_stopped(scatter, components, mean, found)
+
+    def _keep(self, learned: dict[str, Any], found: Leading) -> None:
         take_over(self, learned)
+        if found.is_interrupted:
+            raise KeyboardInterrupt
 
     # ---- coordinates -----------------------------------------------------------------------------
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from ..._ground.percent import percent
 from ..._ground.threads import single_blas
-from ...certificates import Certificate, Conditions, Violation, judged
+from ...certificates import Certificate, judged
 from .leading import COVARIANCE, GRAM, LANCZOS, SMALL, Leading, leading, solver_for
 from .scatter import Scatter
-from .subspace_bound import SumBound, bound_by_matrix, bound_by_probes, exact_sum
+from .subspace_bound import (
+    SumBound,
+    bound_by_matrix,
+    bound_by_probes,
+    bound_by_trace,
+    exact_sum,
+)
+from .variance_verdict import SQUARES, VARIANCE, judged_variance
 
 Array = np.ndarray
 
 TOLERANCE = 1e-6
-CURE = "these are not the leading directions of this data; fit again, without a time_limit"
+STOPPED = "raise time_limit, or let it run to its end"
+OTHERS = "these are not the leading directions of these rows; fit again"
+LOOSE = "the iteration found no larger eigenvalue, and a proof would take longer than it did"
 
 
 def certify_components(
@@ -37,11 +43,10 @@ def certify_components(
     count = V.shape[1]
     if not count:
         return judged(scatter.total, scatter.total, scale=scatter.total, exact=True)
+    if found is not None and not found.is_done:
+        return certify_stopped(scatter, components, mean, found)
     way = _way(scatter, count, found)
-    if found is not None and found.basis is None and not found.is_done:
-        known = SumBound(scatter.total, "trace")
-        M, residuals = _measured(V, *scatter.products(V))
-    elif way != LANCZOS:
+    if way != LANCZOS:
         known = _by_matrix(scatter, count, way, found)
         M, residuals = _measured(V, *_products(scatter, V, way))
     elif found is None:
@@ -50,30 +55,63 @@ def certify_components(
     else:
         # The components are the first vectors of the basis, up to signs and rounding.
         known = _by_products(scatter, count, found)
-        assert found.inner is not None
-        assert found.rest is not None
-        M = found.inner[:count, :count]
-        residuals = np.sqrt(np.maximum(np.diag(found.rest)[:count], 0.0))
+        M, residuals = _known(found, count)
     primal, rounding = _unexplained(scatter, V, M, mean)
-    dual = max(scatter.total - known.value, 0.0)
-    certificate = judged(
+    # Only probes leave open whether larger eigenvalues exist that nothing has shown.
+    is_loose = known.method in ("random probes", "trace")
+    is_best_known = primal + known.attained <= scatter.total * (1 + TOLERANCE) + 2 * rounding
+    is_proved = not (is_loose and is_best_known)
+    return judged_variance(
         primal,
-        dual,
-        scale=scatter.total,
+        scatter.total,
+        known.value,
+        count=count,
         tol=TOLERANCE,
         rounding=rounding,
-        exact=is_exact,
-        is_constant=scatter.is_of_equal_rows,
-        kkt=Conditions(stationarity=Violation.largest(residuals)),
+        residuals=residuals,
         method=known.method,
-        cure=CURE,
+        is_exact=is_exact,
+        is_proved=is_proved,
+        cure=OTHERS if is_proved else LOOSE,
+        is_constant=scatter.is_of_equal_rows,
+        of=VARIANCE if scatter.design.center is not None else SQUARES,
     )
-    is_done = found is None or found.is_done
-    is_loose = known.method in ("random probes", "trace")
-    is_best_known = primal + known.attained <= scatter.total + certificate.tolerance
-    if certificate.kind == "stopped" and is_loose and is_done and is_best_known:
-        return _bounded(certificate)
-    return certificate
+
+
+def certify_stopped(
+    scatter: Scatter, components: Array, mean: Array, found: Leading
+) -> Certificate:
+    """The same from what a computation that was stopped knows, in no time."""
+    V = np.asarray(components, dtype=np.float64).T
+    count = V.shape[1]
+    M, residuals = _known(found, count)
+    known = SumBound(scatter.total, "trace")
+    if found.inner is not None and found.rest is not None:
+        size = scatter.design.d
+        known = bound_by_trace(found.inner, found.rest, count, scatter.total, size)
+    primal, rounding = _unexplained(scatter, V, M, mean)
+    return judged_variance(
+        primal,
+        scatter.total,
+        known.value,
+        count=count,
+        tol=TOLERANCE,
+        rounding=rounding,
+        residuals=residuals,
+        method=known.method,
+        is_exact=False,
+        is_proved=True,
+        cure=STOPPED,
+        is_constant=scatter.is_of_equal_rows,
+        of=VARIANCE if scatter.design.center is not None else SQUARES,
+    )
+
+
+def _known(found: Leading, count: int) -> tuple[Array, Array]:
+    """VᵀSV and the eigen-residuals, as far as the computation knows them."""
+    if found.inner is None or found.rest is None:
+        return np.diag(found.values[:count]), np.full(count, np.nan)
+    return found.inner[:count, :count], np.sqrt(np.maximum(np.diag(found.rest)[:count], 0.0))
 
 
 def _way(scatter: Scatter, count: int, found: Leading | None) -> str:
@@ -140,18 +178,3 @@ def _unexplained(scatter: Scatter, V: Array, M: Array, mean: Array) -> tuple[flo
 def _measured(V: Array, M: Array, SV: Array) -> tuple[Array, Array]:
     """VᵀSV, and the eigen-residual ‖Sv − λv‖ of each component."""
     return M, np.linalg.norm(SV - V * np.diag(M), axis=0)
-
-
-def _bounded(certificate: Certificate) -> Certificate:
-    """The same in words where the bound is not tight enough to tell."""
-    share = certificate.gap / certificate.scale if certificate.scale > 0 else 0.0
-    residual = certificate.kkt.stationarity.value / max(certificate.scale, np.finfo(float).tiny)
-    return replace(
-        certificate,
-        kind="bound",
-        verdict=(
-            f"bound: no other directions explain more than another {percent(share, 3)} of the "
-            f"variation; each of these is an eigenvector up to {residual:.1e} of it, and the "
-            "iteration found no larger eigenvalue."
-        ),
-    )

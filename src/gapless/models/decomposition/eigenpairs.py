@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -39,6 +39,8 @@ class EigenPairs:
         Blocks that were multiplied.
     is_done : bool
         Whether it stopped because the residuals are small enough.
+    is_interrupted : bool
+        Whether Ctrl-C stopped it.
     residual_products : ndarray of shape (k, k)
         RᵀR for the residuals R = AV − VΛ, where an iteration knows it.
     """
@@ -49,6 +51,7 @@ class EigenPairs:
     next_value: float
     iterations: int
     is_done: bool
+    is_interrupted: bool = False
     residual_products: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
@@ -101,8 +104,8 @@ def top_eigenpairs(
     Returns
     -------
     EigenPairs
-        If a time limit passes after the first block, the best so far, with `is_done` False; before
-        that, TimeLimit is raised.
+        If a time limit passes, or Ctrl-C comes, after the first blocks, the best so far, with
+        `is_done` False; before that, TimeLimit or KeyboardInterrupt is raised.
 
     Notes
     -----
@@ -117,29 +120,30 @@ def top_eigenpairs(
         def is_enough(values: Array, residuals: Array, beyond: float) -> bool:
             return bool(np.all(residuals <= tol * values[0]))
 
-    block = basis.first_block(start)
-    iterations = 0
-    while True:
-        try:
+    iterations, before = 0, None
+    try:
+        block = basis.first_block(start)
+        while True:
             check()
             block = basis.extend(block)
-        except TimeLimit:
+            iterations += 1
             if basis.filled < count:
-                raise
-            return basis.pairs(iterations, is_done=False)
-        iterations += 1
-        if basis.filled < count:
-            continue
-        found = basis.found()
-        is_done = basis.filled == size or (basis.is_explored() and is_enough(*found))
-        is_stopped = after_step is not None and after_step(*found[:2])
-        if is_done and not is_stopped and basis.may_lack_copies():
-            basis = basis.anew()
-            block = basis.first_block(start)
-            continue
-        if is_done or is_stopped or iterations >= most_iterations:
-            return basis.pairs(iterations, is_done)
-        basis.make_room(block.shape[1])
+                continue
+            found = basis.found()
+            is_done = basis.filled == size or (basis.is_explored() and is_enough(*found))
+            is_stopped = after_step is not None and after_step(*found[:2])
+            if is_done and not is_stopped and basis.may_lack_copies():
+                before, basis = basis.pairs(iterations, False), basis.anew()
+                block = basis.first_block(start)
+                continue
+            if is_done or is_stopped or iterations >= most_iterations:
+                return basis.pairs(iterations, is_done)
+            basis.make_room(block.shape[1])
+    except (TimeLimit, KeyboardInterrupt) as reason:
+        best = basis.pairs(iterations, False) if basis.is_whole() else before
+        if best is None:
+            raise
+        return replace(best, is_interrupted=isinstance(reason, KeyboardInterrupt))
 
 
 def _width(size: int, count: int, width: int | None, start: Array | None) -> int:
@@ -174,6 +178,9 @@ class _Basis:
         self.outside = np.zeros((0, 0))
         self.values, self.turned = np.zeros(0), np.zeros((0, 0))
         self.known = 0.0
+        # How many vectors there are, the values, how they turn the vectors, and what is outside, as
+        # they belong together: an interruption finds the others in the middle of a step.
+        self.whole: tuple[int, Array, Array, Array] | None = None
 
     def first_block(self, start: Array | None) -> Array:
         """The given vectors and random ones, orthonormal."""
@@ -204,7 +211,13 @@ class _Basis:
         if not following.shape[1] and after < self.size:
             # The span is invariant: only directions that it does not contain can add anything.
             following = self._complete(following)
+        if after >= self.count:
+            self.whole = after, self.values, self.turned, self.outside
         return following
+
+    def is_whole(self) -> bool:
+        """Whether there are vectors to return."""
+        return self.whole is not None
 
     def may_lack_copies(self) -> bool:
         """Whether an eigenvalue was found as often as a random block can find it."""
@@ -245,21 +258,38 @@ class _Basis:
         """Keep the vectors of the largest values if another block would be too many."""
         if self.filled + width <= self.most:
             return
-        self.Q[:, : self.kept] = self._combined(self.kept)
+        last = self.outside.shape[1]
+        outside = self.outside @ self.turned[self.filled - last :, : self.kept]
+        combined = self._combined(self.kept)
+        self.whole = None
+        self.Q[:, : self.kept] = combined
         self.H[:] = 0.0
         self.H[range(self.kept), range(self.kept)] = self.values[: self.kept]
-        self.filled = self.kept
+        self.filled, self.values = self.kept, self.values[: self.kept]
+        self.turned, self.outside = np.eye(self.kept), outside
+        self.whole = self.filled, self.values, self.turned, self.outside
 
     def pairs(self, iterations: int, is_done: bool) -> EigenPairs:
-        """What was found."""
+        """What was found when the last step was complete."""
+        assert self.whole is not None
+        self.filled, self.values, self.turned, self.outside = self.whole
         values, residuals, beyond = self.found()
         rest = self._rest()
         vectors = self._combined(self.count)
-        return EigenPairs(values, vectors, residuals, beyond, iterations, is_done, rest.T @ rest)
+        return EigenPairs(
+            values,
+            vectors,
+            residuals,
+            beyond,
+            iterations,
+            is_done,
+            residual_products=rest.T @ rest,
+        )
 
     def _combined(self, count: int) -> Array:
-        """The vectors of the largest values."""
-        return Design(self.Q[:, : self.filled]).times(self.turned[:, :count].astype(self.dtype))
+        """The vectors of the largest values; by NumPy, since a time limit may have passed."""
+        with single_blas():
+            return self.Q[:, : self.filled] @ self.turned[:, :count].astype(self.dtype)
 
     def _random(self, width: int) -> Array:
         return self.random.standard_normal((self.size, width)).astype(self.dtype)

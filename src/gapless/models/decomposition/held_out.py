@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..._ground.design import Design
-from ..._ground.interrupt import check
+from ..._ground.interrupt import TimeLimit, check
 from ..._ground.threads import single_blas
 from ...unseen import (
     LARGE_ROWS,
@@ -203,7 +203,7 @@ def choose_count(X: Any, weights: Array, is_centred: bool, units: Array) -> Coun
     """The number of components with the smallest squared error of held-out entries.
 
     Rows are held out in five folds by their content, or in one part if there are many; at least one
-    component is kept.
+    component is kept. A time limit ends the search at the best number so far.
     """
     design = Design(X)
     if units.max(initial=-1) < 1:
@@ -221,7 +221,12 @@ def choose_count(X: Any, weights: Array, is_centred: bool, units: Array) -> Coun
     errors: list[float] = []
     best = 1
     for count in range(most + 1):
-        errors.append(sum(next(run) for run in runs))
+        try:
+            errors.append(sum(next(run) for run in runs))
+        except TimeLimit:
+            if count < 2:
+                raise
+            break
         if count > 1 and errors[count] < errors[best]:
             best = count
         if count > 2 * best + FAR_BEHIND:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from ...certificates import Certificate, Conditions, Violation
+from ..._ground.interrupt import TimeLimit
+from ...certificates import Certificate
 from .eigenpairs import EigenPairs
 from .kernel_subspace import CentredGram, KernelSubspace
-from .subspace_bound import bound_by_matrix
-from .variance_bound import bound_by_squares, judged_variance
+from .subspace_bound import bound_by_matrix, bound_by_squares
+from .variance_verdict import judged_variance
 
 Array = np.ndarray
 
@@ -30,8 +29,13 @@ def certificate_of_fit(
     gram: CentredGram, subspace: KernelSubspace, pairs: EigenPairs
 ) -> Certificate:
     """The certificate at the end of a fit that has found these pairs."""
-    is_few = gram.m <= PROVED_ROWS
-    return _certificate(gram, subspace, pairs, is_few, ON_REQUEST)
+    if pairs.is_interrupted:
+        return _stopped(gram, pairs)
+    is_few = gram.m <= PROVED_ROWS and pairs.is_done
+    try:
+        return _certificate(gram, subspace, pairs, is_few, ON_REQUEST)
+    except TimeLimit:
+        return _stopped(gram, pairs)
 
 
 def certificate_of_stored(gram: CentredGram, subspace: KernelSubspace) -> Certificate:
@@ -53,7 +57,7 @@ def missed_variance(gram: CentredGram, subspace: KernelSubspace) -> tuple[float,
     than the best one does.
     """
     coef, s = subspace.coef, gram.weights
-    product = gram.kernel_times(coef)
+    product = gram.kernel_times(coef.astype(gram.dtype)).astype(np.float64, copy=False)
     inner = product - gram.shares @ product
     beta = product - subspace.offset
     directions = coef.T @ product
@@ -91,18 +95,36 @@ def _certificate(
     if missed < -rounding - TOL * gram.trace:
         return _indefinite(missed, gram.trace)
     missed = max(missed, 0.0)
-    found = judged_variance(
+    return judged_variance(
         missed,
         gram.trace,
         bound,
         count=count,
         tol=TOL,
         rounding=rounding,
+        residuals=residuals,
+        method="eigenvalues" if is_proved else "squares",
         is_exact=is_exact,
         is_proved=is_proved or not pairs.is_done,
         cure=cure if pairs.is_done else CURE,
     )
-    return replace(found, kkt=Conditions(Violation.largest(residuals)))
+
+
+def _stopped(gram: CentredGram, pairs: EigenPairs) -> Certificate:
+    """The same from what the solver knows, in no time: any directions may keep everything."""
+    return judged_variance(
+        max(gram.trace - float(pairs.values.sum()), 0.0),
+        gram.trace,
+        gram.trace,
+        count=len(pairs.values),
+        tol=TOL,
+        rounding=4 * np.sqrt(len(pairs.values)) * np.finfo(gram.dtype).eps * gram.trace,
+        residuals=pairs.residuals,
+        method="trace",
+        is_exact=False,
+        is_proved=True,
+        cure=CURE,
+    )
 
 
 def _indefinite(missed: float, trace: float) -> Certificate:

@@ -40,7 +40,7 @@ from ...unseen import JUDGED, Remembering, take_over
 from .eigenpairs import EigenPairs
 from .kernel_certificate import certificate_of_fit, certificate_of_stored, missed_variance
 from .kernel_held_out import KernelPCAFit
-from .kernel_subspace import CentredGram, KernelSubspace
+from .kernel_subspace import CentredGram, KernelSubspace, rounded_gram
 from .pre_images import (
     DISTANCES,
     FIXED_POINT,
@@ -58,8 +58,9 @@ Array = np.ndarray
 
 POLYNOMIAL = ("poly", "polynomial")
 # Residuals ‖Av − λv‖ relative to the largest eigenvalue, unless `tol` says otherwise; float32 has
-# no more digits.
-RESIDUAL = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 4e-6}
+# no more digits, and its values suffice for them.
+ROUNDED = 4e-6
+RESIDUAL = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): ROUNDED}
 MOST_BLOCKS = 10_000
 
 # What `fit` takes, for `described`.
@@ -118,7 +119,7 @@ class KernelPCA(
         iterations, which find the largest. "auto" is "dense" for few rows or many components.
     tol : float, default=0
         Iterate until ‖Av − λv‖ is at most `tol` times the largest eigenvalue, for the centred Gram
-        matrix A; 0 is 1e-6.
+        matrix A; 0 is 1e-6, or 4e-6 for more than 1,024 rows, whose kernel values are then float32.
     max_iter : int, default=None
         The most blocks of vectors that are multiplied by the Gram matrix; None sets no limit.
     iterated_power : int or "auto", default="auto"
@@ -137,7 +138,8 @@ class KernelPCA(
         training rows. "auto" is "ridge" with `fit_inverse_transform`, else "fixed_point" in
         `denoise`, while `inverse_transform` raises an error, as in scikit-learn.
     time_limit : float, default=None
-        The most seconds to fit; the best vectors so far are kept.
+        The most seconds to fit; the best vectors so far are kept. Ctrl-C keeps them as well, and
+        raises KeyboardInterrupt afterwards.
 
     Attributes
     ----------
@@ -170,7 +172,7 @@ class KernelPCA(
     Notes
     -----
     For n distinct rows, of d columns, the Gram matrix takes n² numbers of the precision of X and
-    n²d/2 operations, and each block of 8 vectors 16n². If it does not fit into memory, each block
+    n²d/2 operations, and each block of 16 vectors 32n². If it does not fit into memory, each block
     computes it anew. Projections of new rows are centred with the means of the training rows.
     PCA does the same with the linear kernel in less time.
 
@@ -297,26 +299,33 @@ class KernelPCA(
         distinct = DistinctRows.of(data.X, data.weights)
         with single_blas(), time_limit(self.time_limit), watch(self, data.X) as callback:
             try:
-                learned, is_done = self._learn(data, distinct, callback)
+                learned, pairs = self._learn(data, distinct, callback)
             except TimeLimit:
                 raise ValueError(
                     f"{type(self).__name__} has reached {limit_name(self.time_limit)} before the "
                     "Gram matrix was there; raise it, or use fewer rows."
                 ) from None
         take_over(self, learned)
-        if not is_done:
+        if pairs.is_interrupted:
+            raise KeyboardInterrupt
+        if not pairs.is_done:
             warnings.warn(self.certificate_.verdict, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _learn(self, data: Training, distinct: DistinctRows, callback: Any) -> tuple[dict, bool]:
-        """Every attribute that this fit leaves, and whether its solver came to its end."""
+    def _learn(
+        self, data: Training, distinct: DistinctRows, callback: Any
+    ) -> tuple[dict, EigenPairs]:
+        """Every attribute that this fit leaves, and what its solver found."""
         kernel = self._kernel().resolve(data.X, data.weights)
         if kernel.noise:
             raise ValueError(
                 f"{kernel!r} tells equal rows apart by noise, which no component can describe; "
                 "leave White out."
             )
-        gram = CentredGram(kernel, data.X, distinct)
+        # Components as exact as `tol` requests do not need more digits.
+        suits_rounding = self.eigen_solver != "dense" and (self.tol or ROUNDED) >= ROUNDED
+        make = rounded_gram if suits_rounding else CentredGram
+        gram = make(kernel, data.X, distinct)
         if not np.isfinite(gram.trace):
             raise ValueError(
                 "the kernel has values that are not finite for these rows; check its parameters, "
@@ -340,7 +349,7 @@ class KernelPCA(
             learned["_inverse_coef"] = self._inverse_map(subspace)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
-        return learned, pairs.is_done
+        return learned, pairs
 
     def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
         """Rows and weights, validated; with reset=False the features must be those of the fit."""
@@ -421,6 +430,7 @@ class KernelPCA(
             pairs.next_value if len(kept) == len(values) else 0.0,
             pairs.iterations,
             pairs.is_done,
+            pairs.is_interrupted,
         )
 
     def fit_transform(self, X, y=None, sample_weight=None):
@@ -548,18 +558,20 @@ class KernelPCA(
         """How pre-images are found, or an error that says why they cannot be."""
         kernel, method = self.subspace_.kernel, self.pre_image
         if kernel.name == PRECOMPUTED:
-            raise NotFittedError(
+            raise ValueError(
                 "a precomputed kernel has no rows to go back to; pass the rows and the kernel."
             )
         if method == "auto":
             method = RIDGE if "_inverse_coef" in vars(self) else FIXED_POINT
         cure = "set fit_inverse_transform=True and fit again"
+        if method == FIXED_POINT and knows_distances(kernel):
+            cure += ', or set pre_image="distances"'
         if method == RIDGE and "_inverse_coef" not in vars(self):
             raise NotFittedError(f'pre_image="ridge" needs a learned map; {cure}.')
         if method == FIXED_POINT and not has_fixed_point(kernel):
-            raise NotFittedError(f"no fixed point is known for {kernel!r}; {cure}.")
+            raise ValueError(f"no fixed point is known for {kernel!r}; {cure}.")
         if method == DISTANCES and not knows_distances(kernel):
-            raise NotFittedError(f"values of {kernel!r} do not determine distances; {cure}.")
+            raise ValueError(f"values of {kernel!r} do not determine distances; {cure}.")
         return method
 
     def _inverse_map(self, subspace: KernelSubspace) -> Array:

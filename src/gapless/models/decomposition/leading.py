@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._ground.interrupt import TimeLimit, check
+from ..._ground.interrupt import check
 from ..._ground.lapack import call_lapack, eigh, largest_eigh
 from ..._ground.threads import single_blas
 from .eigenpairs import EigenPairs, top_eigenpairs
@@ -60,6 +60,8 @@ class Leading:
         Blocks multiplied by an iteration; 0 in closed form.
     is_done : bool
         Whether nothing stopped it early.
+    is_interrupted : bool
+        Whether Ctrl-C did.
     """
 
     values: Array
@@ -71,6 +73,7 @@ class Leading:
     is_done: bool = True
     inner: Array | None = None
     rest: Array | None = None
+    is_interrupted: bool = False
 
 
 def solver_for(scatter: Scatter, count: int) -> str:
@@ -110,16 +113,26 @@ def leading(
             values, vectors = call_lapack(eigh, matrix.copy())
         values, vectors = values[::-1], vectors[:, ::-1]
         beyond = float(values[count + SPARE]) if count + SPARE < len(values) else 0.0
-        iterations, is_done = 0, True
+        iterations, is_done, is_interrupted = 0, True, False
     else:
         found = _of_matrix(matrix, count, scatter.total, tol, seed, after_step)
         values, vectors, beyond = found.values[:count], found.vectors, found.next_value
         iterations, is_done = found.iterations, found.is_done
+        is_interrupted = found.is_interrupted
     basis = vectors[:, : count + SPARE]
     own = vectors[:, :count]
     if solver == GRAM:
         own = _of_columns(scatter, own)
-    return Leading(np.maximum(values, 0.0), own, basis, beyond, solver, iterations, is_done)
+    return Leading(
+        np.maximum(values, 0.0),
+        own,
+        basis,
+        beyond,
+        solver,
+        iterations,
+        is_done,
+        is_interrupted=is_interrupted,
+    )
 
 
 def widest_columns(scatter: Scatter, count: int) -> Leading:
@@ -167,12 +180,11 @@ def _by_iteration(
     rule = _Rule(count, extra, scatter.total, tol)
     options = {"seed": seed, "after_step": after_step}
     iterations, start, found = 0, None, None
-    is_single = scatter.design.dtype == np.float32
-    rows = scatter if is_single else scatter.single
+    rows = scatter.single
     if tol == 0 and rows is not None:
         found = _iterated(rows.times, scatter.design.d, rule, np.float32, None, **options)
         iterations = found.iterations
-        if not is_single:
+        if rows is not scatter and found.is_done:
             found = _refined(scatter, found)
         if found.is_done and not rule.is_met(found.values, found.residuals, found.next_value):
             start, found = found.vectors.astype(np.float64), None
@@ -189,6 +201,7 @@ def _by_iteration(
         found.is_done,
         np.diag(found.values),
         found.residual_products,
+        found.is_interrupted,
     )
 
 
@@ -303,11 +316,3 @@ def settled(scatter: Scatter, found: Leading, count: int) -> Array:
                 vector -= own @ (own.T @ vector)
         vectors[:, k] = vector / np.linalg.norm(vector)
     return vectors
-
-
-def leading_or_none(scatter: Scatter, count: int, solver: str, **options: Any) -> Leading:
-    """The same within the time limit around it, or the widest columns if that is too short."""
-    try:
-        return leading(scatter, count, solver, **options)
-    except TimeLimit:
-        return widest_columns(scatter, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -18,11 +19,12 @@ from ..._ground.about import Example, Examples, Formula
 from ..._ground.design import Design
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.drawing import AXES, pictures
+from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.stored import Declaration, Maybe, Number, Numbers, Value, Whole
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
 from ...unseen import CV, GIVEN, NotAvailable, as_fitted, counted_labels, given_to_fit
-from ._base import ROWS, SHARED, TRAINING, ComponentModel
+from ._base import ROWS, SHARED, TRAINING, ComponentModel, as_precise
 from .held_out import CountChoice, choose_count
 from .leading import COVARIANCE, GRAM, LANCZOS, NEARLY_EXACT, SVD, Leading, solver_for
 from .scatter import Scatter
@@ -166,24 +168,25 @@ class PCA(ComponentModel):
         self : object
             The fitted estimator.
         """
+        began = time.monotonic()
         data = self._read(X, y, sample_weight)
         scatter = Scatter.of(data.X, data.weights, is_centred=True)
         solver = self._solver(scatter)
         degrees = _degrees_of_freedom(scatter)
-        choice = self._choose(data) if self.n_components == CV else None
+        choice = self._choose(data, began) if self.n_components == CV else None
         count, solver = self._count(scatter, choice, solver)
-        found = self._solve(scatter, count, solver, self._tolerance(), data)
+        found = self._solve(scatter, count, solver, self._tolerance(), data, began)
         if isinstance(self.n_components, float):
-            count = _count_for_share(found.values, self.n_components)
+            count = _count_for_share(found.values[: found.vectors.shape[1]], self.n_components)
         elif self.n_components == MLE:
             count = _count_by_likelihood(found.values / degrees, scatter.weight)
-        learned = self._learn(data, scatter, found, count)
+        learned = self._learn(data, scatter, found, count, began)
         learned |= self._variances(scatter, found, count, degrees)
         learned |= given_to_fit(self, ("whiten",))
         learned["n_samples_"] = data.X.shape[0]
         if choice is not None:
             learned["held_out_errors_"] = choice.errors
-        self._keep(learned)
+        self._keep(learned, found)
         return self
 
     def _solver(self, scatter: Scatter) -> str | None:
@@ -215,15 +218,14 @@ class PCA(ComponentModel):
         """How many components to compute, and how."""
         n, d = scatter.design.n, scatter.design.d
         wanted = self.n_components if choice is None else choice.count
-        most = scatter.rank
         if wanted == MLE and n < d:
             raise ValueError(
                 "n_components='mle' is only supported if n_samples >= n_features; use 'cv'."
             )
         if wanted is None and self.svd_solver == "arpack":
-            wanted = max(most - 1, 1)
+            wanted = max(scatter.rank - 1, 1)
         if wanted is None or wanted == MLE or isinstance(wanted, float):
-            return most, solver or _closed_form(scatter)
+            return scatter.rank, solver or _closed_form(scatter)
         least, most = 1 if self.svd_solver in ("arpack", "randomized") else 0, min(n, d)
         if not least <= wanted <= most:
             used = _closed_form(scatter) if self.svd_solver == "auto" else self.svd_solver
@@ -233,10 +235,16 @@ class PCA(ComponentModel):
             )
         return int(wanted), solver or solver_for(scatter, int(wanted))
 
-    def _choose(self, data: Training) -> CountChoice:
+    def _choose(self, data: Training, began: float) -> CountChoice:
         units = counted_labels(Design(data.X).equal_x, data.weights > 0)
         try:
-            return choose_count(data.X, data.weights, True, units)
+            with time_limit(seconds_left(self.time_limit, began)):
+                return choose_count(data.X, data.weights, True, units)
+        except TimeLimit:
+            raise ValueError(
+                f'n_components="cv" has reached {limit_name(self.time_limit)} before it could '
+                "compare any numbers of components; raise it, or give a number."
+            ) from None
         except NotAvailable as reason:
             raise ValueError(f'n_components="cv" needs several different rows: {reason}.') from None
 
@@ -254,9 +262,9 @@ class PCA(ComponentModel):
         return {
             "mean_": scatter.mean.astype(dtype),
             "n_components_": count,
-            "explained_variance_": (values / degrees).astype(dtype),
+            "explained_variance_": as_precise(values / degrees, dtype),
             "explained_variance_ratio_": ratio.astype(dtype),
-            "singular_values_": np.sqrt(values).astype(dtype),
+            "singular_values_": as_precise(np.sqrt(values), dtype),
             "noise_variance_": float(rest / degrees / left_out) if left_out > 0 else 0.0,
         }
 

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from ..._ground.design import Design
-from ..._ground.threads import single_blas
+from ..._ground.interrupt import check
+from ..._ground.threads import map_in_threads, single_blas
 
 Array = np.ndarray
 
-# Rows that show how far the means are from 0.
-SAMPLE = 1000
+# Entries that show how far the means are from 0.
+SAMPLE = 400_000
 # Rows beyond twice the columns, and columns, that are compared first.
 FIRST_ROWS, FIRST_COLUMNS = 100, 8
 # Rows rounded to float32 together, the variances for which its range suffices, and the entries
 # from which it pays.
 PIECE, SMALLEST, WORTH_ROUNDING = 256, 1e-20, 1e6
+# Columns up to which NumPy multiplies them, and the multiplications in a piece of the rows.
+FEW_COLUMNS, PIECE_WORK, PIECES_AT_ONCE = 1500, 1.5e9, 4
 # A Gram matrix is centred afterwards, without a copy of X, if no squared mean exceeds the variance
 # of its column this many times: what is lost is a few digits of rounding.
 MODERATE = {np.dtype(np.float32): 8.0, np.dtype(np.float64): 256.0}
@@ -77,9 +80,11 @@ class Scatter:
     @cached_property
     def total(self) -> float:
         """The trace of S: what μ alone leaves unexplained."""
-        if "covariance" in vars(self):  # it is there, without another pass over the rows
-            return float(np.trace(self.covariance))
-        return float(self.column_sums.sum())
+        return float(self._known_column_sums().sum())
+
+    def _known_column_sums(self) -> Array:
+        """The diagonal of S, without another pass over the rows if S is there."""
+        return np.diag(self.covariance) if "covariance" in vars(self) else self.column_sums
 
     @cached_property
     def rank(self) -> int:
@@ -88,9 +93,11 @@ class Scatter:
         Equal rows count once: a row of weight 2 is the same row twice.
         """
         n, d = self.design.n, self.design.d
-        # Most rows differ in their first columns.
-        for rows, columns in ((2 * d + FIRST_ROWS, FIRST_COLUMNS), (n, FIRST_COLUMNS), (n, d)):
-            some = self.design.rows(slice(0, rows)).columns(np.arange(min(columns, d)))
+        # Most rows differ in the columns that vary most.
+        widest = np.sort(np.argsort(-self._known_column_sums(), kind="stable")[:FIRST_COLUMNS])
+        every = np.arange(d)
+        for rows, columns in ((2 * d + FIRST_ROWS, widest), (n, widest), (n, every)):
+            some = self.design.rows(slice(0, rows)).columns(columns)
             distinct = int(some.equal_x.max(initial=-1)) + 1
             if distinct >= min(n, d):
                 break
@@ -110,10 +117,11 @@ class Scatter:
     @cached_property
     def single(self) -> Scatter | None:
         """The centred rows rounded to float32, for iterations; None if that is not possible."""
-        sums = self.column_sums
-        is_wide = not (SMALLEST < sums.max(initial=0.0) / self.weight < 1 / SMALLEST)
-        is_small = self.design.n * self.design.d < WORTH_ROUNDING
-        if self.design.is_sparse or self.design.dtype == np.float32 or is_wide or is_small:
+        if not self._suits_single(self.column_sums):
+            return None
+        if self.design.dtype == np.float32:
+            return self
+        if self.design.is_sparse or self.design.n * self.design.d < WORTH_ROUNDING:
             return None
         X = np.empty(self.design.X.shape, np.float32)
         for start in range(0, len(X), PIECE):
@@ -135,19 +143,33 @@ class Scatter:
     @cached_property
     def covariance(self) -> Array:
         """S itself, (d, d), float64, up to the rounding of `rounding`."""
-        if self.design.center is None or not self._is_moderate:
-            return self.design.gram(self.weights, single=True).astype(np.float64, copy=False)
-        plain = Design(self.design.X)
-        S = plain.gram(self.weights, single=True).astype(np.float64, copy=False)
-        mean = self.mean
-        S -= np.multiply.outer(self.weight * mean, mean)
+        S = self._covariance(is_single=True)
+        if self.design.dtype == np.float32 and not self._suits_single(np.diag(S)):
+            S = self._covariance(is_single=False)
         return S
+
+    def _covariance(self, is_single: bool) -> Array:
+        is_moderate = self._is_moderate
+        rows = Design(self.design.X) if is_moderate else self.design
+        is_single = is_single or self.design.dtype == np.float64
+        if is_moderate and self.weights is None and is_single and self.design.d <= FEW_COLUMNS:
+            S = _products_of_columns(rows.X).astype(np.float64, copy=False)
+        else:
+            S = rows.gram(self.weights, single=is_single).astype(np.float64, copy=False)
+        if is_moderate:
+            S -= np.multiply.outer(self.weight * self.mean, self.mean)
+        return S
+
+    def _suits_single(self, column_sums: Array) -> bool:
+        """Whether float32 has room for the squares of these rows."""
+        return bool(SMALLEST < column_sums.max(initial=0.0) / self.weight < 1 / SMALLEST)
 
     @cached_property
     def gram(self) -> Array:
         """D^½(X − 1μᵀ)(X − 1μᵀ)ᵀD^½ for D = diag(weights): (n, n), with the eigenvalues of S."""
         is_single = self.design.dtype == np.float32 and not self.design.is_sparse
-        if not is_single or not self._is_moderate:
+        is_single = is_single and self._is_moderate and self._suits_single(self.column_sums)
+        if not is_single:
             K = self.design.outer_gram()
         else:
             K = Design(self.design.X.T).gram(single=True).astype(np.float64)
@@ -168,7 +190,8 @@ class Scatter:
         """Whether the means are not far from 0 beside the spread, as a sample of the rows shows."""
         if self.design.is_sparse or self.design.center is None:
             return False
-        some = self.design.rows(slice(0, None, max(1, self.design.n // SAMPLE)))
+        rows = max(SAMPLE // self.design.d, 50)
+        some = self.design.rows(slice(0, None, max(1, self.design.n // rows)))
         spread = some.column_square_sums() / some.n
         room = spread + 1e-3 * spread.max(initial=0.0)
         return bool(np.all(self.mean**2 <= MODERATE[np.dtype(self.design.dtype)] * room))
@@ -186,3 +209,25 @@ class Scatter:
         SV = self.times(np.asarray(V, dtype=np.float64))
         with single_blas():
             return V.T @ SV, SV
+
+
+def _products_of_columns(X: Array) -> Array:
+    """XᵀX in the precision of X, in pieces that threads share and that are added in order.
+
+    NumPy's BLAS, which is newer than SciPy's, takes a quarter less time for this.
+    """
+    n, d = X.shape
+    step = int(np.clip(PIECE_WORK / max(d * d, 1), 256, 8192))
+    total = np.zeros((d, d), X.dtype)
+
+    def product(start: int) -> Array:
+        rows = X[start : start + step]
+        return rows.T @ rows
+
+    with single_blas():
+        for first in range(0, n, PIECES_AT_ONCE * step):
+            check()
+            starts = range(first, min(first + PIECES_AT_ONCE * step, n), step)
+            for part in map_in_threads(product, starts, X[first : first + step].size):
+                total += part
+    return total

@@ -8,6 +8,9 @@ so the k largest eigenvalues of S sum to at most those of the right-hand side (K
 be any directions: good ones, with small residuals R, make the bound tight, and wrong ones only
 weaken it. That μ is large enough is proved by a Cholesky factorisation where there is a matrix
 (Sylvester's law of inertia), else by random probes, which fail with a probability below 10⁻⁶.
+
+Where there is no time for either, the trace of S, and the sum of its squared entries if it is a
+matrix, bound the eigenvalues outside, whatever directions were found.
 """
 
 from __future__ import annotations
@@ -80,6 +83,36 @@ def _is_positive(matrix: Array) -> bool:
     return potrf(matrix.T, lower=1, clean=0, overwrite_a=1)[1] == 0
 
 
+def bound_by_squares(
+    values: Array, residuals: Array, trace: float, square_sum: float, is_semidefinite: bool = True
+) -> float:
+    """Σ of the k largest eigenvalues of A, at most, from its trace and the sum of its squares.
+
+    `values` (k,), decreasing, are the Rayleigh quotients vᵢᵀAvᵢ of orthonormal vectors with VᵀAV
+    diagonal, and `residuals` ‖Avᵢ − θᵢvᵢ‖. In the basis of V and its complement A has the blocks
+    diag(θ), R and B, with the residuals as the lengths of the columns of R. B has the sum of
+    squares φ² that is left and, if A is positive semi-definite, the trace τ that is left: so r of
+    its eigenvalues sum to at most min(τ, √r·φ), and R adds no more than its singular values do.
+    This costs one pass over A.
+    """
+    left = max(trace - float(values.sum()), 0.0) if is_semidefinite else np.inf
+    squares = square_sum - float(values @ values) - 2 * float(residuals @ residuals)
+    # The rounding of the sums counts against the bound.
+    root = np.sqrt(max(squares, 0.0) + len(values) * np.finfo(np.float64).eps * square_sum)
+    taken = np.arange(len(values) + 1)
+    kept = np.append(np.cumsum(values)[::-1], 0.0)
+    best = float(np.max(kept + np.minimum(left, np.sqrt(taken) * root)))
+    return best + float(residuals.sum())
+
+
+def bound_by_trace(M: Array, rest: Array, count: int, trace: float, size: int) -> SumBound:
+    """From M = WᵀSW and RᵀR alone: what W leaves of the trace may be one eigenvalue."""
+    level = max(trace - float(np.trace(M)), 0.0)
+    value = min(_sum_bound(M, rest, level, count, size), trace)
+    attained = float(np.linalg.eigvalsh(M)[::-1][:count].sum())
+    return SumBound(value, "trace", attained)
+
+
 def bound_by_probes(
     times: Callable[[Array], Array],
     W: Array,
@@ -102,8 +135,7 @@ def bound_by_probes(
     size = len(W)
     attained = float(np.linalg.eigvalsh(inner)[::-1][:count].sum())
     if outside <= 0 or size == W.shape[1]:
-        level = max(trace - float(np.trace(inner)), 0.0)
-        return SumBound(_sum_bound(inner, rest, level, count, size), "trace", attained)
+        return bound_by_trace(inner, rest, count, trace, size)
 
     basis = W.astype(dtype)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from numbers import Integral
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from ..._ground.about import Formula
 from ..._ground.design import Design
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.threads import single_blas
-from ._base import ROWS, SHARED, TRAINING, Array, ComponentModel
+from ._base import ROWS, SHARED, TRAINING, Array, ComponentModel, as_precise
 from .leading import LANCZOS, NEARLY_EXACT, solver_for
 from .scatter import Scatter
 
@@ -119,6 +120,7 @@ class TruncatedSVD(ComponentModel):
         X_new : ndarray of shape (n_samples, n_components)
             Coordinates.
         """
+        began = time.monotonic()
         data = self._read(X, y, sample_weight)
         d = data.X.shape[1]
         if d < 2:
@@ -136,12 +138,12 @@ class TruncatedSVD(ComponentModel):
         is_exact = self.algorithm == "arpack"
         solver = LANCZOS if is_exact else solver_for(scatter, count)
         tol = NEARLY_EXACT if is_exact and self.tol == 0 else self.tol
-        found = self._solve(scatter, count, solver, tol, data)
-        learned = self._learn(data, scatter, found, count)
+        found = self._solve(scatter, count, solver, tol, data, began)
+        learned = self._learn(data, scatter, found, count, began)
         V = np.ascontiguousarray(learned["components_"].T)
         Z = Design(data.X).times(V).astype(data.X.dtype, copy=False)
         learned |= self._variances(scatter, data, found.values[:count], Z)
-        self._keep(learned)
+        self._keep(learned, found)
         return Z
 
     def _variances(self, scatter, data, values: Array, Z: Array) -> dict:
@@ -157,9 +159,9 @@ class TruncatedSVD(ComponentModel):
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = variances / total
         return {
-            "explained_variance_": variances.astype(dtype),
+            "explained_variance_": as_precise(variances, dtype),
             "explained_variance_ratio_": ratio.astype(dtype),
-            "singular_values_": np.sqrt(values).astype(dtype),
+            "singular_values_": as_precise(np.sqrt(values), dtype),
         }
 
     @described(ROWS)
