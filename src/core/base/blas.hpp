@@ -79,24 +79,4 @@ void syrk(const Blas& blas, Index n, Index k, Operand<T> a, T beta, T* c, Index 
         call(blas.dsyrk);
 }
 
-// The rows of an operand from `begin` on.
-template <class T>
-Operand<T> from_row(Operand<T> a, Index begin) {
-    a.data += a.transpose == Transpose::no ? begin : begin * a.stride;
-    return a;
-}
-
-// The same as syrk, by blocks: gemm, which makes better use of the processor, beside the diagonal.
-template <class T>
-void syrk_by_blocks(const Blas& blas, Index n, Index k, Operand<T> a, T beta, T* c,
-                    Index c_stride) {
-    constexpr Index side = 256;
-    for (Index j = 0; j < n; j += side) {
-        const Index columns = n - j < side ? n - j : side;
-        T* to = c + j * c_stride;
-        if (j > 0) gemm(blas, j, columns, k, a, transposed(from_row(a, j)), beta, to, c_stride);
-        syrk(blas, columns, k, from_row(a, j), beta, to + j, c_stride);
-    }
-}
-
 }  // namespace gapless

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/pieces.hpp"
 #include "base/vectors.hpp"
@@ -134,9 +135,8 @@ public:
                 for (Index k = 0; k < outputs; k += height)
                     with_constant<height>(
                         int(std::min<Index>(height, outputs - k)), [&](auto lines) {
-                            tile<lines()>(p, r + k, outputs, rows,
-                                          out + k * apart + j + p * width, apart,
-                                          std::min(width, count - p * width), is_first);
+                            tile<lines()>(p, r + k, outputs, rows, out + k * apart + j + p * width,
+                                          apart, std::min(width, count - p * width), is_first);
                         });
         }
     }

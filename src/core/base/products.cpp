@@ -40,18 +40,14 @@ struct Source {
                 inner_is_rows ? of_outer : of_inner};
     }
 
-    // Whether the data need no change and can be read where they are.
-    bool is_plain() const {
-        return std::is_same_v<X, V> && !inner_center && !outer_center && !inner_scale &&
-               !inner_index && !outer_index;
-    }
-
     // The block as a BLAS operand outer × inner: the data itself if it needs no change, or a copy.
     Operand<V> load(Range outer, Range inner, V* buffer) const {
         auto transpose = inner_is_rows ? Transpose::no : Transpose::yes;
         Block<X, V> b = block(outer, inner);
+        bool is_plain =
+            !inner_center && !outer_center && !inner_scale && !inner_index && !outer_index;
         if constexpr (std::is_same_v<X, V>)
-            if (is_plain()) return {b.x, stride, transpose};
+            if (is_plain) return {b.x, stride, transpose};
         const V* scale = inner_scale ? inner_scale + inner.begin : nullptr;
         const V* row_scale = inner_is_rows ? scale : nullptr;
         const V* column_scale = inner_is_rows ? nullptr : scale;
@@ -176,8 +172,7 @@ void multiply_by_tiles(const Source<X, V>& a, Range outer, Range inner, const V*
     }
     if (a.inner_is_rows)
         for (Index j = 0; j < outer.size(); ++j)
-            for (Index k = 0; k < outputs; ++k)
-                out[j * outputs + k] = turned[k * apart + j];
+            for (Index k = 0; k < outputs; ++k) out[j * outputs + k] = turned[k * apart + j];
 }
 
 // The same by BLAS.
@@ -308,7 +303,6 @@ void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
     constexpr Index buffer_size = Index(1) << 17, lanes_size = Index(1) << 22;
     Index size = outer * outer;
     Index step = std::clamp<Index>(buffer_size / outer, 256, 2048);
-    if (a.is_plain()) step = std::max<Index>(step, 1024);  // no copy has to fit the cache
     Index lanes = std::clamp<Index>(inner / step, 1, std::clamp<Index>(lanes_size / size, 4, 32));
     Index lane = ceil_div(ceil_div(inner, lanes), step) * step;
     lanes = ceil_div(inner, lane);
@@ -322,8 +316,7 @@ void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
             checkpoint();
             Range piece{i, std::min(i + step, slice.end)};
             auto x = a.load({0, outer}, piece, buffer.get());
-            syrk_by_blocks(context.blas, outer, piece.size(), x, i == slice.begin ? V(0) : V(1), to,
-                           outer);
+            syrk(context.blas, outer, piece.size(), x, i == slice.begin ? V(0) : V(1), to, outer);
         }
     });
     for (Index l = 1; l < lanes; ++l) {
