@@ -150,7 +150,7 @@ template <class X, class V>
 void multiply_by_tiles(const Source<X, V>& a, Range outer, Range inner, const V* v, Index outputs,
                        V* out, Checkpoint& checkpoint) {
     const Index step = a.inner_is_rows ? NarrowLeft<V>::longest : NarrowRight<V>::longest;
-    auto buffer = uninitialized<V>(step * outer.size());
+    auto buffer = uninitialized<V>(std::min(step, inner.size()) * outer.size());
     // Lines that are a power of two apart would share a place in the cache.
     const Index apart = outer.size() + 64 / static_cast<Index>(sizeof(V));
     auto turned = uninitialized<V>(a.inner_is_rows ? apart * outputs : 0);
