@@ -222,7 +222,8 @@ def _products_of_columns(X: Array) -> Array:
 
     def product(start: int) -> Array:
         rows = X[start : start + step]
-        return rows.T @ rows
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at the range
+            return rows.T @ rows
 
     with single_blas():
         for first in range(0, n, PIECES_AT_ONCE * step):
