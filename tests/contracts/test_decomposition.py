@@ -75,11 +75,11 @@ def test_the_number_of_components_is_that_of_scikit_learn(count, rng):
     assert_same_components(ours, theirs)
 
 
-@pytest.mark.parametrize("shape", [(700, 40), (40, 700), (1300, 1100)])
+@pytest.mark.parametrize("shape", [(700, 40), (40, 700), (600, 650)])
 def test_larger_shapes_take_another_way_to_the_same_components(shape, rng):
     X = rows_near_a_plane(rng, *shape)
     model = PCA(3).fit(X)
-    assert model.solver_ == {40: "covariance_eigh", 700: "gram_eigh", 1100: "lanczos"}[shape[1]]
+    assert model.solver_ == {40: "covariance_eigh", 700: "gram_eigh", 650: "lanczos"}[shape[1]]
     V = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:3]
     np.testing.assert_allclose(np.abs(model.components_ @ V.T), np.eye(3), atol=1e-5)
     assert model.certificate_.kind == "optimal"
@@ -292,7 +292,7 @@ def tampered(model, rng):
 
 
 @pytest.mark.parametrize("cls", [PCA, TruncatedSVD])
-@pytest.mark.parametrize("shape", [(60, 9), (15, 40), (530, 510), (1300, 1100)])
+@pytest.mark.parametrize("shape", [(60, 9), (15, 40), (530, 510), (600, 650)])
 def test_the_gap_bounds_the_excess_away_from_the_best(cls, shape, rng):
     X = rows_near_a_plane(rng, *shape)
     weights = rng.integers(0, 3, size=len(X)).astype(float)

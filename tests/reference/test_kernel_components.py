@@ -130,7 +130,7 @@ def test_tampered_vectors_only_weaken_the_certificate():
     for change in (1e-3, 0.1, 3.0):
         model.subspace_.coef[5] += change
         found = gapless.certify(model, X)
-        assert found.primal > best.primal and found.dual <= best.primal
+        assert found.primal > best.primal and found.dual <= best.primal + best.rounding
         assert found.gap >= found.primal - best.primal
     assert found.kind == "stopped"
 
