@@ -36,6 +36,8 @@ RESULTS = KERNEL_RESULTS.with_name("kmeans.csv")
 LIBRARIES = ("gapless", "sklearn", "sklearnex", "faiss")
 MODULES = {"gapless": "gapless", "sklearnex": "sklearnex.cluster", "sklearn": "sklearn.cluster"}
 MOST_STEPS = 100
+# What is added to the name of a problem whose seconds are those of the processor.
+ONE_THREAD = ", one thread"
 
 
 # ---- data ----
@@ -170,18 +172,37 @@ def ratio(rows: list[dict]) -> float:
     return min(seconds.values()) / max(ours, 1e-4)
 
 
-def sweep(libraries: list[str], repeats: int, part: int, is_single: bool) -> None:
-    """Other shapes, with clusters and without, and the worst ratio."""
-    worst = np.inf
+def swept(part: int) -> list[ClusterProblem]:
+    """Other shapes, with clusters and without."""
+    problems = []
     for n, d, k in SHAPES:
+        size = max(n // part, 2 * k)
         for kind in ("blobs", "noise"):
-            size = max(n // part, 2 * k)
-            X = blobs(size, d, k) if kind == "blobs" else noise(size, d)
-            problem = ClusterProblem(f"{kind} {size} x {d}, k = {k}", lambda _, X=X: X, k)
-            rows = compare(problem, libraries, repeats, 1, is_single)
-            show(rows)
-            worst = min(worst, ratio(rows))
-    print(f"\nworst ratio to the best peer: {worst:.2f}")
+
+            def data(_: int, kind: str = kind, shape: tuple = (size, d, k)) -> np.ndarray:
+                return blobs(*shape) if kind == "blobs" else noise(*shape[:2])
+
+            problems.append(ClusterProblem(f"k-means, {kind} {size:,} x {d}, k = {k}", data, k))
+    return problems
+
+
+def run(
+    problems: list[ClusterProblem], libraries: list[str], repeats: int, part: int, is_single: bool
+) -> None:
+    """Compare on all problems, write what is not a part of them, and print the worst ratio."""
+    ratios = []
+    known = [p.name + suffix for p in PROBLEMS + swept(1) for suffix in ("", ONE_THREAD)]
+    for problem in problems:
+        rows = compare(problem, libraries, repeats, part, is_single)
+        if is_single:
+            rows = [{**row, "problem": row["problem"] + ONE_THREAD} for row in rows]
+        show(rows)
+        if part == 1:
+            write(rows, RESULTS, known)
+        if len(rows) > 1:
+            ratios.append((ratio(rows), problem.name))
+    if ratios:
+        print("\nworst: {:.2f} x the best peer, {}".format(*min(ratios)))
 
 
 def main() -> None:
@@ -193,26 +214,20 @@ def main() -> None:
     parser.add_argument("--libraries", nargs="+", default=list(LIBRARIES), choices=LIBRARIES)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--one-thread", action="store_true", help="processor seconds on one thread")
-    parser.add_argument("--sweep", action="store_true", help="other shapes; nothing written")
+    parser.add_argument("--sweep", action="store_true", help="other shapes")
     parser.add_argument(
         "--quick", action="store_true", help="a tenth of the rows, one repeat, nothing written"
     )
     options = parser.parse_args()
-    chosen = [p for p in PROBLEMS if options.only.lower() in p.name.lower()]
+    problems = swept(10 if options.quick else 1) if options.sweep else PROBLEMS
+    chosen = [p for p in problems if options.only.lower() in p.name.lower()]
     if not chosen:
-        known = "; ".join(p.name for p in PROBLEMS)
+        known = "; ".join(p.name for p in problems)
         raise SystemExit(f"--only {options.only!r} matches no problem; there are {known}.")
     repeats, part = (1, 10) if options.quick else (options.repeats, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if options.sweep:
-            return sweep(options.libraries, repeats, part, options.one_thread)
-        for problem in chosen:
-            rows = compare(problem, options.libraries, repeats, part, options.one_thread)
-            show(rows)
-            if not options.quick and not options.one_thread:
-                write(rows, RESULTS, [p.name for p in PROBLEMS])
-    return None
+        run(chosen, options.libraries, repeats, part, options.one_thread)
 
 
 if __name__ == "__main__":
