@@ -52,6 +52,8 @@ class WithoutTargets(ABC):
     metric: ClassVar[str] = "explained variance"
     # Why the surprise is not known (then NaN), in words.
     why_unknown: ClassVar[str] = "no loss of unseen rows is known that tells too much freedom"
+    # What a version does whose surprise is smaller, in words.
+    advantage: ClassVar[str] = "would describe them better"
     has_classes = False
 
     def __init__(self, design: Design, weights: Array):
@@ -272,4 +274,4 @@ def _judgement(trial: _Trial) -> tuple[str, str]:
     if not found:
         return "balanced", NEITHER
     kind, rival = max(found, key=lambda pair: pair[1].gain)
-    return kind, f"{rival.name} would describe them better"
+    return kind, f"{rival.name} {trial.fitted.advantage}"

@@ -122,6 +122,8 @@ class ComponentsFit(WithoutTargets):
         What was found in some of the rows already, shared by versions of the fit.
     """
 
+    advantage = "would predict entries of theirs better from the others"
+
     def __init__(
         self,
         X: Any,

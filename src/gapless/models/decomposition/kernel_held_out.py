@@ -41,6 +41,7 @@ class KernelPCAFit(WithoutTargets):
     projection. It is in the units of X, so versions with other kernels compare.
     """
 
+    advantage = "would fill in hidden entries of theirs better"
     why_unknown = (
         "hidden entries of unseen rows can only be filled in with a kernel whose pre-images have a "
         "fixed point, and with dense rows of two columns or more"
