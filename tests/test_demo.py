@@ -2,6 +2,8 @@
 
 import functools
 
+import pytest
+
 import gapless
 from gapless.cli import demo
 from gapless.plots import convergence
@@ -19,9 +21,17 @@ def some_rows(load):
     return part
 
 
-def test_every_model_is_shown_and_certified(capsys, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def race():
+    """The race of the picture, run once."""
+    return demo.race()
+
+
+@pytest.mark.usefixtures("no_verdict")
+def test_every_model_is_shown_and_certified(capsys, tmp_path, monkeypatch, race):
     models = [(model, some_rows(load)) for model, load in demo.MODELS]
     monkeypatch.setattr(demo, "MODELS", models)
+    monkeypatch.setattr(demo, "race", lambda: race)
     picture = tmp_path / "demo.png"
     demo.main([str(picture)])
     printed = capsys.readouterr().out
@@ -37,8 +47,8 @@ def test_every_model_is_shown_and_certified(capsys, tmp_path, monkeypatch):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_solvers_of_the_picture_reach_the_tolerance():
-    excess, verdict = demo.race()
+def test_solvers_of_the_picture_reach_the_tolerance(race):
+    excess, verdict = race
     assert verdict.startswith("optimal")
     for seconds, values in excess.values():
         assert len(seconds) == len(values)

@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 
-# Seven in each of the fits below.
-SIGNALS = 105
+# Three in each of the fits below.
+SIGNALS = 54
 
 SCRIPT = """
 import json, os, random, signal, sys, threading, time, warnings

@@ -1,5 +1,6 @@
 """Families of models: every one learns from every kind of table it says that it suits."""
 
+import functools
 import warnings
 from dataclasses import replace
 
@@ -77,10 +78,27 @@ def fitted(family, table):
     return model, target
 
 
+TABLES = {
+    "mixed": lambda: made(120),
+    "tiny": lambda: made(14),
+    "many classes": lambda: made(60, classes=12),
+    "wide": lambda: made(24, columns=60),
+    "text": lambda: made(60, texts=True),
+    "only text": lambda: only_texts(60),
+}
+
+
+@functools.cache
+def fitted_to(name, task, kind):
+    """The model of a family for a kind of table, its target, and the table: fitted once."""
+    table = TABLES[kind]()
+    [family] = [one for one in FAMILIES if (one.name, one.task) == (name, task)]
+    return *fitted(family, table), table
+
+
 @every_family
 def test_learns_from_mixed_columns_with_missing_values(family):
-    table = made(120)
-    model, target = fitted(family, table)
+    model, target, table = fitted_to(family.name, family.task, "mixed")
     if model is None:
         assert family.fewest > 120 or family.needs_text or family.narrowest
         return
@@ -95,13 +113,7 @@ def test_learns_from_mixed_columns_with_missing_values(family):
 @every_family
 @pytest.mark.parametrize("shape", ["tiny", "many classes", "wide", "text"])
 def test_learns_from_tables_of_odd_shapes(family, shape):
-    table = {
-        "tiny": lambda: made(14),
-        "many classes": lambda: made(60, classes=12),
-        "wide": lambda: made(24, columns=60),
-        "text": lambda: made(60, texts=True),
-    }[shape]()
-    model, target = fitted(family, table)
+    model, target, table = fitted_to(family.name, family.task, shape)
     if model is not None:
         told = model.predict(table.frame)
         assert told.shape == target.values.shape
@@ -137,8 +149,8 @@ def test_is_rebuilt_the_same_from_the_same_seed(family):
 @every_family
 def test_goes_to_a_file_and_back(family, tmp_path):
     # With texts, or without them where the family does not suit texts, or with nothing else.
-    for table in (made(50, texts=True), made(50), only_texts(50)):
-        model, _ = fitted(family, table)
+    for kind in ("text", "mixed", "only text"):
+        model, _, table = fitted_to(family.name, family.task, kind)
         if model is not None:
             break
     if model is not None:
@@ -198,8 +210,8 @@ def test_strengths_are_chosen_whatever_the_size_of_the_table():
 @every_family
 def test_what_a_family_leaves_open_is_tuned_and_told(family):
     """Every family except the null models, and those without tuning, gives a curve."""
-    table = only_texts(60) if family.needs_text else made(120)
-    model, _ = fitted(family, table)
+    kind = "only text" if family.needs_text else "mixed"
+    model, _, _ = fitted_to(family.name, family.task, kind)
     if model is None or family.name in UNTUNED:
         return
     tuning = tuning_of(model)

@@ -70,8 +70,10 @@ WAYS = {
 @pytest.mark.parametrize("name", CASES)
 def test_any_model_is_judged_on_data_as_they_come(name):
     model, rows, targets, *options = CASES[name]
-    for way, judge in WAYS.items():
-        given = dict(*options)
+    # Three of the five in turn, so that each judges more than half of the cases.
+    first = list(CASES).index(name) % len(WAYS)
+    for way in (list(WAYS) * 2)[first : first + 3]:
+        judge, given = WAYS[way], dict(*options)
         if way == "bootstrap" and given.pop("time", None) is not None:
             continue
         found = judge(model, rows, targets, **given)

@@ -336,8 +336,10 @@ def test_time_limit_of_machines_on_landmarks_is_kept_and_said():
     assert set(model.predict(X)) <= set(y)
 
 
-@pytest.mark.parametrize("cls", [SVC, SVR])
-def test_machines_with_landmarks_pass_check_estimator(cls):
-    results = check_estimator(cls(approximation="nystroem"), on_skip=None, on_fail=None)
+# With fewer landmarks the checks want a better score of the regressor.
+@pytest.mark.parametrize(("cls", "landmarks"), [(SVC, 8), (SVR, 30)])
+def test_machines_with_landmarks_pass_check_estimator(cls, landmarks):
+    model = cls(approximation="nystroem", n_components=landmarks)
+    results = check_estimator(model, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert failed == {}

@@ -204,7 +204,8 @@ def test_coverage_is_what_was_asked_for(model, shape, coverage, rng):
         X, y = regression(rng, shape[0] + new, shape[1])
         return X[new:], y[new:], X[:new], y[:new]
 
-    share, error = share_inside(model, make, coverage)
+    # Where no formula holds, rows are left out by refits.
+    share, error = share_inside(model, make, coverage, runs=30 if isinstance(model, Ridge) else 12)
     assert share > coverage - 4 * error
     assert share < coverage + 0.07 + 4 * error
 

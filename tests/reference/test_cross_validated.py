@@ -124,7 +124,7 @@ def test_multi_task_lasso_cv(diabetes):
 @pytest.mark.parametrize("legacy", [True, False])
 @pytest.mark.parametrize("refit", [True, False])
 def test_logistic_regression_cv(cancer, legacy, refit):
-    X, y = cancer
+    X, y = cancer[0][:, :4], cancer[1]
     options = {
         "Cs": 5,
         "l1_ratios": (0,),
@@ -152,17 +152,17 @@ def test_logistic_regression_cv(cancer, legacy, refit):
 
 def test_logistic_regression_cv_with_three_classes_and_shares_of_l1():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 4))
-    y = np.argmax(X[:, :3] + rng.normal(size=(90, 3)), axis=1)
+    X = rng.normal(size=(60, 3))
+    y = np.argmax(X + rng.normal(size=(60, 3)), axis=1)
     options = {
         "Cs": [1.0, 0.1],
-        "l1_ratios": [0.0, 0.5, 1.0],
+        "l1_ratios": [0.0, 0.5],
         "scoring": "neg_log_loss",
         "use_legacy_attributes": False,
         "cv": 3,
     }
     theirs = reference.LogisticRegressionCV(
-        solver="saga", tol=1e-8, max_iter=10_000, random_state=0, **options
+        solver="saga", tol=1e-6, max_iter=10_000, random_state=0, **options
     ).fit(X, y)
     ours = gapless.LogisticRegressionCV(**options).fit(X, y)
     assert (ours.C_, ours.l1_ratio_) == (theirs.C_, theirs.l1_ratio_)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.ensemble
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import gapless
@@ -69,7 +70,8 @@ def test_intervals_are_those_of_ten_models_without_a_fold(cls, loss):
     X[::7, 1] = np.nan
     if cls.startswith("Hist"):
         X[::11, 2] = np.inf
-    model = getattr(gapless, cls)(loss=loss, random_state=0).fit(X[:90], y[:90])
+    rounds = {"max_iter" if cls.startswith("Hist") else "n_estimators": 20}
+    model = getattr(gapless, cls)(loss=loss, random_state=0, **rounds).fit(X[:90], y[:90])
     prediction, lower, upper = model.predict(X[90:], interval=0.8)
     np.testing.assert_array_equal(prediction, model.predict(X[90:]))
     assert np.mean((lower <= y[90:]) & (y[90:] <= upper)) > 0.7
@@ -78,7 +80,7 @@ def test_intervals_are_those_of_ten_models_without_a_fold(cls, loss):
     below, above = [], []
     for fold in np.unique(found.models.fold):
         out = np.isin(y[:90], found.targets[found.models.fold == fold])
-        one = getattr(gapless, cls)(loss=loss, random_state=0).fit(X[:90][~out], y[:90][~out])
+        one = clone(model).fit(X[:90][~out], y[:90][~out])
         errors = np.abs(y[:90][out] - one.predict(X[:90][out]))
         below.append(one.predict(X[90:])[:, None] - errors)
         above.append(one.predict(X[90:])[:, None] + errors)
@@ -192,11 +194,14 @@ class LogCosh(Loss):
 
 @pytest.mark.parametrize(
     "model",
-    [gapless.HistGradientBoostingRegressor, gapless.GradientBoostingRegressor],
+    [
+        gapless.HistGradientBoostingRegressor(max_iter=10),
+        gapless.GradientBoostingRegressor(n_estimators=10),
+    ],
 )
 def test_a_loss_of_ones_own_is_boosted_with_the_best_constant_in_each_leaf(model):
     X, y = numbers(200)
-    fitted = model(loss=LogCosh(), learning_rate=1.0).fit(X, y)
+    fitted = model.set_params(loss=LogCosh(), learning_rate=1.0).fit(X, y)
     assert np.all(np.diff(fitted.trace_.training) <= 1e-12)  # a best constant never does harm
     trees, z = fitted.trees_, np.full(len(y), fitted.start_[0])
     for tree in (trees[0][0], trees[1][0]):

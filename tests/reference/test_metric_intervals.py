@@ -15,13 +15,13 @@ from gapless.metrics.intervals import share
 LEVEL = 0.95
 
 
-def coverage(draw, truth, repeats=120):
+def coverage(draw, truth, repeats=80):
     """How often the interval of a freshly drawn score contains the truth."""
     found = [draw() for _ in range(repeats)]
     return np.mean([score.low <= truth <= score.high for score in found])
 
 
-def at_least(level, repeats=120):
+def at_least(level, repeats=80):
     """Three standard errors below a level."""
     return level - 3 * np.sqrt(level * (1 - level) / repeats)
 
@@ -115,7 +115,7 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize(("n", "slack"), [(10, 0.04), (20, 0.03), (80, 0.01)])
+@pytest.mark.parametrize(("n", "slack"), [(10, 0.04), (80, 0.01)])
 def test_scores_of_losses_hold_the_truth(name, n, slack, rng):
     draw, truth = LOSSES[name]
     assert coverage(lambda: draw(rng, n), truth) >= at_least(LEVEL - slack)
@@ -169,8 +169,8 @@ AREAS = {
 )
 def test_areas_of_a_rare_class_hold_the_truth(positives, negatives, scores, distance, rng):
     y, truth = np.repeat([1, 0], [positives, negatives]), AREAS[scores](distance)
-    held = coverage(lambda: metrics.roc_auc(y, scores(rng, y, distance)), truth, 400)
-    assert held >= at_least(LEVEL - 0.02, 400)
+    held = coverage(lambda: metrics.roc_auc(y, scores(rng, y, distance)), truth, 150)
+    assert held >= at_least(LEVEL - 0.02, 150)
 
 
 def test_areas_of_many_rows_are_known_as_well_as_placements_tell(rng):

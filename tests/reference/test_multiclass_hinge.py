@@ -115,12 +115,12 @@ def test_a_second_solver_that_ends_further_away_is_not_believed(name, monkeypatc
     assert model.certificate_.primal == pytest.approx(best, rel=1e-4)
 
 
-@pytest.mark.parametrize(("approximation", "n"), [(None, 90), ("nystroem", 30)])
-def test_a_large_c_takes_the_stored_multipliers_to_the_tolerance(approximation, n):
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_a_large_c_takes_the_stored_multipliers_to_the_tolerance(approximation):
     # The best w of a solver has a small gap long before the w of its multipliers has one.
-    X, y = make_data(n, 2)
+    X, y = make_data(30, 2)
     options = {"multi_class": "crammer_singer", "approximation": approximation}
-    model = SVC(C=1e5, gamma=2.0, **options).fit(X, y)
+    model = SVC(C=1e4, gamma=2.0, **options).fit(X, y)
     assert model.certificate_.kind == "optimal"
 
 

@@ -17,8 +17,8 @@ from gapless.unseen.result import Disagreement, Generalization
 from gapless.unseen.search import ScoredChoice, Search
 from gapless.unseen.selection_bias import Corrected, correct
 
-STRENGTHS = np.geomspace(1e5, 1e-1, 30)
-COLUMNS, RUNS = 200, 60
+STRENGTHS = np.geomspace(1e5, 1e-1, 15)
+COLUMNS, RUNS = 200, 40
 
 
 @pytest.fixture
@@ -111,10 +111,10 @@ def test_real_signal_is_what_a_large_test_set_says(tuning, by_accuracy, n, rng):
 
 BY_FOLDS = {"cv": 3, "l1_ratios": (0,), "scoring": "accuracy", "use_legacy_attributes": False}
 TUNED = [
-    (RidgeClassifierCV(STRENGTHS[::5]), 20),
-    (RidgeClassifierCV(STRENGTHS[::5], cv=3), 20),
-    (LogisticRegression(C="loo", tol=1e-4), 20),
-    (LogisticRegressionCV(Cs=[1e-2, 1.0], **BY_FOLDS), 20),
+    (RidgeClassifierCV(STRENGTHS[::3]), 20),
+    (RidgeClassifierCV(STRENGTHS[::3], cv=3), 20),
+    (LogisticRegression(C="loo", tol=1e-4), 10),
+    (LogisticRegressionCV(Cs=[1e-2, 1.0], **BY_FOLDS), 10),
 ]
 
 

@@ -150,7 +150,7 @@ def test_scores_of_classes_become_a_softmax(rng):
 def test_log_loss_is_no_worse_than_of_a_second_fit_in_folds(load, machine, peer_of_it):
     X, y = load(return_X_y=True)
     ours, theirs = [], []
-    for seed in range(3):
+    for seed in range(3 if len(X) < 500 else 1):
         part = train_test_split(X, y, train_size=0.4, random_state=seed, stratify=y)
         scaler = StandardScaler().fit(part[0])
         seen, unseen, y_seen, y_unseen = *(scaler.transform(x) for x in part[:2]), *part[2:]
@@ -184,7 +184,7 @@ def test_two_classes_are_even_where_the_decision_is_zero(machine):
 
 @pytest.mark.parametrize("form", [{}, {"loss": "hinge"}, {"multi_class": "crammer_singer"}])
 def test_linear_machines_have_probabilities_that_agree_with_predictions(form, tmp_path):
-    X, y = load_wine(return_X_y=True)
+    X, y = (part[::3] for part in load_wine(return_X_y=True))
     X = StandardScaler().fit_transform(X)
     model = LinearSVC(C=0.05, **form).fit(X, y)
     p = model.predict_proba(X)

@@ -349,13 +349,13 @@ def test_wide_rows_are_fitted_with_other_penalties_as_refits_do(factor):
 def test_only_few_dense_wide_rows_are_made_narrow():
     X, y = wide()
     for model, rows in (
-        (LogisticRegression(), X[:, :100]),
-        (LogisticRegression(), sp.csr_array(np.where(X > 3, X, 0.0))),
-        (LogisticRegression(l1_ratio=1.0), X),
-        (LogisticRegression(C=np.inf), X),
+        (LogisticRegression(max_iter=3), X[:, :100]),
+        (LogisticRegression(max_iter=3), sp.csr_array(np.where(X > 3, X, 0.0))),
+        (LogisticRegression(max_iter=3, l1_ratio=1.0), X),
+        (LogisticRegression(max_iter=3, C=np.inf), X),
     ):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # what is separable has no minimum
+            warnings.simplefilter("ignore", ConvergenceWarning)
             assert clone(model).fit(rows, y)._fitted_to(rows, y).narrow is None
 
 

@@ -10,7 +10,7 @@ import pytest
 from gapless.choosing.report import to_html
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-WIDTHS = (320, 390, 1280)
+WIDTHS = (320, 1280)
 # The page itself allows no script; the measuring one is around it.
 MEASURE = """
 <script>

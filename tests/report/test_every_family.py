@@ -77,11 +77,16 @@ EVERY = [
 ]
 
 
-# A page depends on the target, the family and the metric, each pair of which occurs.
+# What a family is asked depends on the kind of answers that a metric needs: each pair of these
+# occurs, and with each target.
 SOME = set(
     covering(
         {
-            (case, family.name, metric): [("case", case), ("family", family), ("metric", metric)]
+            (case, family.name, metric): [
+                ("case", case),
+                ("family", family.name),
+                ("asks", ASKS[metric]),
+            ]
             for case, metrics in CASES.items()
             for family in families_of(case)
             for metric in metrics

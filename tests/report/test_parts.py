@@ -152,7 +152,6 @@ def test_curves_that_end_early_or_leave_nothing_to_gain_say_so(ridge):
     ("signal", "rows", "models", "says"),
     [
         (lambda x: x[:, 0] ** 2, 300, "ridge regression", "try a richer one, "),
-        (lambda x: x[:, 0] ** 2 + x[:, 0], 300, "ridge regression", "try a richer one"),
         (lambda x: 3 * np.sin(2 * x[:, 0]) * x[:, 1], 120, "kernel ridge", "Get more data"),
         (lambda x: 0 * x[:, 0], 200, "ridge regression, kernel ridge", "Neither more rows nor"),
     ],
@@ -509,7 +508,7 @@ def test_classes_that_training_rows_lack_are_in_the_report():
     table = table_of(pl.DataFrame({"x": x, "day": np.arange(120), "what": what.astype(str)}))
     for model in ("linear discriminants", "linear SVM"):
         choice = gapless.choose(table, "what", models=model, time="day", time_limit=None)
-        report = summarize(choice, table, time_limit=2.0)
+        report = summarize(choice, table, time_limit=0.0)
         assert report.confusion.classes == ("a", "b", "new")
         assert sum(report.confusion.counts[2]) == 3
     options = {"models": "linear discriminants", "time": "day", "time_limit": None}
