@@ -18,6 +18,7 @@ from ..models.forests import RandomForestClassifier, RandomForestRegressor
 from ..models.kernel_machines import KernelRidge
 from ..models.linear import Lasso, LinearSVC, LogisticRegression, Ridge
 from ..models.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from ..models.networks import MLPClassifier
 from ..models.svm import SVC
 from ..models.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .baselines import MajorityClassifier, MeanRegressor
@@ -36,6 +37,9 @@ WIDE_RATE, WIDE_ROUNDS = 0.2, 40
 MANY_COLUMNS, TRIED = 100, 3.0
 # With fewer rows boosting takes smaller steps.
 FEW_ROWS = 2000
+# A network ends after so many epochs without a better score on held-out rows, and at the latest
+# after so many. With fewer rows it rarely beats a kernel or boosted trees.
+PATIENCE, MOST_EPOCHS, ROWS_FOR_A_NETWORK = 5, 100, 5000
 # The work of one Newton step, in multiplications: up to this, strengths are chosen by
 # leave-one-out, beyond it by folds, or on a sample.
 MOST_LEFT_OUT = 2e8
@@ -95,6 +99,19 @@ def forest(facts: Facts, seed: int) -> Any:
         return RandomForestClassifier(min_samples_leaf="oob", random_state=seed)
     share = TRIED / sqrt(facts.columns) if facts.columns > MANY_COLUMNS else 1.0
     return RandomForestRegressor(min_samples_leaf="oob", max_features=share, random_state=seed)
+
+
+def network(facts: Facts, seed: int) -> Any:
+    """Two hidden layers, trained until held-out rows are predicted no better."""
+    return MLPClassifier(
+        (200, 100),
+        learning_rate_init=0.003,
+        early_stopping=True,
+        max_iter=MOST_EPOCHS,
+        n_iter_no_change=PATIENCE,
+        tol=1e-3,
+        random_state=seed,
+    )
 
 
 def boosted(
@@ -240,6 +257,17 @@ CLASSIFIERS = (
         make=lambda facts, seed: SVC(C="loo", gamma="loo", random_state=seed),
         seconds=FitSeconds(0.1, 3.0, rows=1.3, width=0.5, words=2.5, several=2.0),
         largest=10_000,
+    ),
+    Family(
+        name="neural network",
+        task="classification",
+        kind="numbers",
+        complexity=6,
+        make=network,
+        seconds=FitSeconds(0.1, 4.0, width=0.5, classes=0.1),
+        fewest=ROWS_FOR_A_NETWORK,
+        largest=200_000,
+        takes_text=False,
     ),
     Family(
         name="random forest",
