@@ -198,7 +198,9 @@ def test_where_one_solver_cannot_go_on_another_does(seed):
     assert certify(problem, solution.parameters).kind == "optimal"
 
 
-@pytest.mark.parametrize("penalty", [L1(6.0), ElasticNet(6.0, 0.5), Box(lower=0.0, penalty=L1(6.0))])
+@pytest.mark.parametrize(
+    "penalty", [L1(6.0), ElasticNet(6.0, 0.5), Box(lower=0.0, penalty=L1(6.0))]
+)
 def test_columns_far_from_the_origin_have_the_coefficients_of_those_around_it(penalty):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 4))
