@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from gapless._ground.partitions import Agreement
 from gapless.unseen import judge_stability, stability
-from gapless.unseen.resampled_clusters import _adjusted_rand, _shared_weights
 
 CENTERS = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
 
@@ -24,14 +24,14 @@ def test_the_index_of_agreement_is_scikit_learns():
     rng = np.random.default_rng(1)
     for _ in range(20):
         one, other = rng.integers(0, 4, 30), rng.integers(0, 3, 30)
-        own = _adjusted_rand(_shared_weights(one, other, np.ones(30)))
+        own = Agreement(one, other, np.ones(30)).index
         assert own == pytest.approx(adjusted_rand_score(one, other), abs=1e-12)
 
 
 def test_a_row_of_weight_two_counts_as_two_rows():
     rng = np.random.default_rng(2)
     one, other, weights = rng.integers(0, 3, 20), rng.integers(0, 3, 20), rng.integers(1, 4, 20)
-    merged = _adjusted_rand(_shared_weights(one, other, weights.astype(float)))
+    merged = Agreement(one, other, weights.astype(float)).index
     assert merged == pytest.approx(
         adjusted_rand_score(np.repeat(one, weights), np.repeat(other, weights)), abs=1e-12
     )

@@ -10,11 +10,15 @@ from drawn_tables import one_cloud, three_groups
 from sklearn.metrics import adjusted_rand_score
 
 import gapless
-from gapless._ground.interrupt import time_limit
-from gapless.choosing.exploring import from_json, grouping, to_html, to_text
+from gapless.choosing.exploring import from_json, to_html, to_text
 from gapless.choosing.exploring.copies import near_pairs
+from gapless.choosing.exploring.differences import (
+    ColumnValues,
+    differences_of,
+    with_parts_of_dates,
+)
 from gapless.choosing.report import to_json
-from gapless.data import TableError, describe_columns, prepare, table_of
+from gapless.data import BoundedNumbers, TableError, describe_columns, prepare, table_of
 
 # ---- what is found -------------------------------------------------------------------------------
 
@@ -28,6 +32,17 @@ def test_drawn_groups_are_found_in_mixed_columns(groups):
         assert {each.column for each in group.differences} <= {"size", "weight", "colour", "seen"}
         assert group.agreement > 0.9
         assert group.rows == np.sum(found.labels == group.name)
+
+
+def test_groups_are_told_apart_by_weekdays_where_the_dates_are_the_same():
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 7, 1), eager=True)
+    column = describe_columns(table_of({"day": days}))[0]
+    values = with_parts_of_dates([ColumnValues(column, days)])
+    first = differences_of(values, (days.dt.weekday() == 7).to_numpy())[0]
+    assert (first.column, first.words) == (
+        "day",
+        "'weekday of day' is always 'Sunday' (100 % against 0 %)",
+    )
 
 
 def test_groups_are_named_by_size(groups):
@@ -65,7 +80,7 @@ def test_a_requested_number_of_groups_is_judged(cloud):
     assert gapless.explore(table, clusters=1).report.groups.shown == ()
 
 
-def test_columns_that_vary_for_other_reasons_do_not_hide_groups():
+def test_columns_that_vary_for_other_reasons_do_not_hide_groups(tmp_path):
     rng = np.random.default_rng(0)
     kind = np.arange(240) % 3
     frame = pl.DataFrame(
@@ -78,23 +93,13 @@ def test_columns_that_vary_for_other_reasons_do_not_hide_groups():
     found = gapless.explore(frame)
     assert adjusted_rand_score(found.labels, kind) > 0.95
     assert "along component 1" in " ".join(found.report.groups.words)
+    again = gapless.load(gapless.save(found.model, tmp_path / "map.gapless"))
+    assert list(again.predict(frame)) == list(found.labels)
     # A factor of size that four columns share, and two groups across it.
     size, two = rng.normal(size=240), np.arange(240) % 2
     columns = {name: size + 0.3 * rng.normal(size=240) for name in "abcd"}
     found = gapless.explore(pl.DataFrame({**columns, "e": 10 * two + rng.normal(size=240)}))
     assert adjusted_rand_score(found.labels, two) > 0.95
-
-
-def test_without_time_nobody_says_that_there_are_no_groups():
-    rng = np.random.default_rng(0)
-    table = pl.DataFrame(rng.normal(size=(6, 2)).repeat(5, axis=0))
-    with time_limit(0.0):
-        tried = grouping.look_for_groups(
-            np.eye(60, 3), np.eye(60, 3), np.arange(60), [2, 3], 1, 0, lambda text: None
-        )
-    assert tried.tried == []
-    answer = gapless.explore(table).report.answer
-    assert "is not known, since there are too few distinct rows" in answer
 
 
 def test_odd_rows_come_with_the_columns_that_make_them_odd():
@@ -147,6 +152,85 @@ def test_texts_ids_and_constants_are_set_aside_with_a_finding():
     report = gapless.explore(table, clusters=3).report
     assert {one.code for one in report.data.findings} >= {"L102", "D202", "D210"}
     assert len(report.groups.shown) == 3
+
+
+def test_a_small_group_far_away_is_a_group():
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(size=(200, 2)), 50 + 0.1 * rng.normal(size=(8, 2))])
+    found = gapless.explore(pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]}))
+    assert [one.rows for one in found.report.groups.shown] == [200, 8]
+    assert set(found.labels[200:]) == {"B"}
+
+
+def test_one_column_has_groups_too():
+    rng = np.random.default_rng(0)
+    found = gapless.explore(
+        pl.DataFrame({"income": rng.normal(size=120) + 9 * (np.arange(120) % 2)})
+    )
+    assert [one.rows for one in found.report.groups.shown] == [60, 60]
+    assert "one column" in found.report.components.words
+    assert found.to_html()
+
+
+def test_nobody_says_one_cloud_who_has_not_looked(groups, cloud):
+    _, table, _ = groups
+    report = gapless.explore(table, time_limit=1e-3).report
+    assert "form groups is not known, since there was too little time" in report.answer
+    assert "one cloud" not in to_text(report) + to_html(report)
+    few = {"x": [1.0, 2.0, 4.0, 8.0] * 2, "y": [3.0, 1.0, 2.0, 9.0] * 2}
+    assert (
+        "since there are too few distinct rows" in gapless.explore(pl.DataFrame(few)).report.answer
+    )
+    assert "form one cloud" in cloud[1].report.answer
+
+
+def test_both_gaps_are_on_every_page():
+    rng = np.random.default_rng(0)
+    report = gapless.explore(
+        pl.DataFrame({c: rng.normal(size=60) for c in "abc"}), clusters=1
+    ).report
+    assert report.components.real == 0
+    (gaps,) = report.gaps
+    assert gaps.optimality and "explained variance" in gaps.generalization
+
+
+def test_columns_with_something_in_common_are_named_where_no_component_is_real():
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["male", "female"], 400)
+    survived = np.where(rng.random(400) < np.where(sex == "male", 0.25, 0.7), "yes", "no")
+    numbers = {name: rng.normal(size=400) for name in "abcd"}
+    report = gapless.explore(
+        pl.DataFrame({"sex": sex, "survived": survived, **numbers}), clusters=1
+    )
+    assert "'sex' and 'survived'" in report.report.components.closest
+    assert "little in common" not in str(report)
+
+
+def test_values_of_any_size_are_compared():
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    huge = table.select(pl.all() * 1e200)
+    plain, large = (gapless.explore(one, clusters=1) for one in (table, huge))
+    assert np.allclose(plain.coordinates, large.coordinates)
+
+
+def test_values_far_outside_keep_their_order():
+    values = np.concatenate([np.linspace(-1, 1, 99), [20.0, 50.0, np.inf]])
+    made = BoundedNumbers().fit(pl.DataFrame({"x": values[:-1]}))
+    moved = made.transform(pl.DataFrame({"x": values}))[:, 0]
+    assert np.all(np.diff(moved) > 0)
+    assert moved[-1] < 8
+
+
+def test_repeated_rows_are_no_surprise_where_values_are_few():
+    rng = np.random.default_rng(0)
+    found = gapless.explore(
+        pl.DataFrame({name: rng.choice(["a", "b", "c"], 100) for name in "xyz"}), clusters=1
+    )
+    assert found.report.copies.exact_rows > 50
+    assert "to be expected" in found.report.copies.words[0]
+    assert "repeat" not in found.report.answer + " ".join(found.report.advice)
+    assert found.report.copies.exact[0].words.startswith("'x' '")
 
 
 # ---- promises ------------------------------------------------------------------------------------
@@ -268,7 +352,7 @@ def test_the_page_follows_dark_mode(groups):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"x": [1.5, 2.5, 3.5] * 10}, "only 'x' is left"),
+        ({"x": ["a", "b", "c"] * 10}, "only 'x' is left, a category"),
         ({"x": [None] * 30, "y": [None] * 30}, "none is left"),
         ({"x": [1.0, 2.0, 4.0], "y": [3.0, 1.0, 2.0]}, "has 3 rows; at least 8"),
         ({"x": [7] * 30, "y": ["same"] * 30}, "none is left"),
@@ -284,12 +368,32 @@ def test_wrong_options_are_named(cloud):
     for options, message in (
         ({"clusters": 0}, "clusters must be"),
         ({"clusters": "many"}, "clusters must be"),
+        ({"clusters": 101}, "use gapless.KMeans"),
         ({"components": 99}, "components=99"),
         ({"drop": ["nothing"]}, "no column 'nothing'"),
         ({"time_limit": 0}, "time_limit must be"),
     ):
         with pytest.raises(ValueError, match=message):
             gapless.explore(table, **options)
+
+
+def test_no_more_groups_than_distinct_rows_are_promised():
+    table = pl.DataFrame({"x": [0.0, 1.0] * 20, "y": [2.0, 5.0] * 20})
+    with pytest.raises(ValueError, match="only 2 rows differ"):
+        gapless.explore(table, clusters=3)
+
+
+def test_more_groups_than_letters_have_names(cloud):
+    shown = gapless.explore(cloud[0][:60], clusters=28).report.groups.shown
+    assert [one.name for one in shown[-3:]] == ["Z", "A2", "B2"]
+    assert [one.rows for one in shown] == sorted((one.rows for one in shown), reverse=True)
+
+
+def test_names_that_occur_twice_are_refused_with_a_cure():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[1.0, 2.0]] * 20, columns=["a", "a"])
+    with pytest.raises(TableError, match="called 'a'; rename"):
+        gapless.explore(frame)
 
 
 def test_columns_that_vary_in_a_few_rows_only_do_no_harm():

@@ -18,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import gapless
 from gapless import kernels, losses, penalties
 from gapless.choosing import MajorityClassifier, MeanRegressor, TableModel
+from gapless.choosing.exploring import TableMap
 from gapless.data import describe_columns, prepare, table_of
 
 HERE = Path(__file__).parent
@@ -53,6 +54,12 @@ def of_table(target, kind, end):
     return TableModel(prepare(columns, kind, end), target), TABLE, None
 
 
+def of_map():
+    """A map of the table, with groups along its second component."""
+    pipeline = prepare(describe_columns(table_of(TABLE.drop("note"))), "factors", gapless.PCA(3))
+    return TableMap(pipeline, gapless.KMeans(2, random_state=0), [1]), TABLE, None
+
+
 MODELS = {
     "ridge": (gapless.Ridge(alpha="loo"), X, NUMBERS),
     "risk": (gapless.RiskRegressor(losses.Huber(0.5), penalties.L1(0.1)), X, NUMBERS),
@@ -84,8 +91,9 @@ MODELS = {
     "table_boosting": of_table(
         "price", "table", gapless.HistGradientBoostingRegressor(max_iter=20, min_samples_leaf=4)
     ),
+    "map": of_map(),
 }
-ANSWERS = ("predict", "predict_proba", "decision_function")
+ANSWERS = ("predict", "predict_proba", "decision_function", "transform")
 
 
 def plain(rows):

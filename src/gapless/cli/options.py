@@ -10,6 +10,65 @@ from typing import Any
 NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 
+def add_table_argument(parser: argparse.ArgumentParser) -> None:
+    """The table of `fit` and `explore`."""
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="a file (any kind of CSV, Parquet, Arrow, JSON lines, Excel; compressed or not), "
+        "- for standard input, or a built-in table (see gapless data)",
+    )
+
+
+def add_drop_argument(group: Any) -> None:
+    """Columns that `fit` and `explore` leave out."""
+    group.add_argument(
+        "--drop",
+        metavar="COL",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="columns to ignore",
+    )
+
+
+def add_run_arguments(group: Any) -> None:
+    """The draws of `fit` and `explore`, and how long they take."""
+    group.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of all random draws")
+    group.add_argument(
+        "--time-limit",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="for everything after reading the table, and for a pipe to end (default: 60)",
+    )
+
+
+def add_result_arguments(parser: argparse.ArgumentParser, suffix: str, example: str) -> None:
+    """Where results of `fit` and `explore` go, and what warnings of the table do.
+
+    `suffix` is that of the folder, and `example` something that warnings are about.
+    """
+    out = parser.add_argument_group("results")
+    out.add_argument(
+        "--out",
+        metavar="DIR",
+        type=new_path,
+        help=f"folder for the files (default: TABLE{suffix})",
+    )
+    out.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace results even if they belong to another table",
+    )
+    out.add_argument("--json", action="store_true", help="print the result as JSON only")
+    out.add_argument(
+        "--strict",
+        action="store_true",
+        help=f"exit with 1 if the table has warnings, e.g. of {example}",
+    )
+
+
 def add_reading_arguments(parser: argparse.ArgumentParser, *, as_fitted: bool = False) -> None:
     """The options; a command with a model reads like its fit unless told otherwise."""
     otherwise = "as for the fit" if as_fitted else "detected"

@@ -61,6 +61,8 @@ def print_results(is_json: bool, pages: Pages, files: dict[str, str], printer: P
 
 # ---- folders -------------------------------------------------------------------------------------
 
+# That of the folder that `fit` writes.
+SUFFIX = ".gapless"
 # Suffixes removed from the name of a table, in turn.
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 TABLES = (
@@ -69,7 +71,7 @@ TABLES = (
 )
 
 
-def default_folder(table: str, suffix: str = ".gapless") -> Path:
+def default_folder(table: str, suffix: str = SUFFIX) -> Path:
     """The folder for a table's files, in the working directory: houses.csv.gz → houses.gapless."""
     path = Path("table" if table == "-" else Path(table).name)
     for suffixes in (PACKED, TABLES):

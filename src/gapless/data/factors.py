@@ -24,9 +24,10 @@ Array = np.ndarray
 # Levels with a smaller share have no column of their own; and no value is further from the mean
 # than that of a level with this share, 1/√RAREST standard deviations.
 RAREST = 0.02
-# Values further than the width of the middle 90 % outside these are moved to that bound: for a
-# bell-shaped column, beyond five standard deviations.
-OUTER = 0.05
+# Values further than the width of the middle 90 % outside these, for a bell-shaped column beyond
+# five standard deviations, are moved towards that bound: to less than this part of the range
+# between both bounds beyond it. They keep their order: no gap is closed, and no peak made.
+OUTER, BEYOND = 0.05, 1 / 3
 # What levels without a column of their own are called together.
 OTHERS = "(other)"
 
@@ -34,13 +35,14 @@ OTHERS = "(other)"
 class BoundedNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Numbers and dates with mean 0 and variance 1, where no single value is far from all others.
 
-    Values far outside are moved to a bound first; missing ones become 0, the mean, which favours
-    no side.
+    Values far outside are moved inwards first; missing ones become 0, the mean, which favours no
+    side.
 
     Attributes
     ----------
     lower_, upper_ : ndarray of shape (d,)
-        The bounds.
+        The bounds. A value x beyond one, at the distance r from it, is moved to the distance
+        r/(1 + r/w), where w is a third of the range between them.
     mean_, scale_ : ndarray of shape (d,)
         Mean and standard deviation of the bounded values.
     feature_names_in_ : ndarray of str
@@ -68,8 +70,9 @@ class BoundedNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: pl.DataFrame) -> Array:
         """Scaled numbers, (n, d)."""
         check_is_fitted(self)
-        bounded = np.clip(_as_numbers(X), self.lower_, self.upper_)
-        return np.nan_to_num((bounded - self.mean_) / self.scale_, nan=0.0)
+        moved = _moved_inwards(_as_numbers(X), self.lower_, self.upper_)
+        # Each divided on its own: the difference of the largest numbers is not one.
+        return np.nan_to_num(moved / self.scale_ - self.mean_ / self.scale_, nan=0.0)
 
 
 def _as_numbers(frame: pl.DataFrame) -> Array:
@@ -80,6 +83,16 @@ def _as_numbers(frame: pl.DataFrame) -> Array:
     ]
     found = [one.cast(pl.Float64).fill_null(np.nan).to_numpy() for one in columns]
     return np.column_stack(found) if found else np.zeros((frame.height, 0))
+
+
+def _moved_inwards(values: Array, lower: Array | float, upper: Array | float) -> Array:
+    """Values with those beyond the bounds moved towards them: a column for each pair of bounds."""
+    bounded = np.clip(values, lower, upper)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        width = BEYOND * (np.asarray(upper) - lower)
+        # r/(1 + r/w) as w/(1 + w/r), which is w at infinity.
+        beyond = np.where(values == bounded, 0.0, width / (1.0 + width / np.abs(values - bounded)))
+    return bounded + np.sign(values - bounded) * np.nan_to_num(beyond, posinf=0.0)
 
 
 def _bounds(values: Array) -> tuple[float, float, float, float]:
@@ -93,9 +106,12 @@ def _bounds(values: Array) -> tuple[float, float, float, float]:
     least, most = present.min(), present.max()
     if high > low:
         least, most = max(least, 2 * low - high), min(most, 2 * high - low)
-    bounded = np.clip(present, least, most)
-    scale = max(float(bounded.std()), float(most - least) * np.sqrt(RAREST))
-    return float(least), float(most), float(bounded.mean()), scale or 1.0
+    bounded = _moved_inwards(present, least, most)
+    # In units of the largest, whose square need not be a number.
+    size = float(np.abs(bounded).max()) or 1.0
+    parts = bounded / size
+    scale = max(float(parts.std()), float(np.ptp(parts)) * np.sqrt(RAREST)) * size
+    return float(least), float(most), float(parts.mean()) * size, scale or 1.0
 
 
 class LevelContrasts(TransformerMixin, BaseEstimator):

@@ -107,8 +107,15 @@ def frame_of(data: Any) -> pl.DataFrame:
     if isinstance(data, Mapping):
         return pl.DataFrame(data, strict=False)
     if hasattr(data, "iloc") and hasattr(data, "columns"):
+        names = [str(name) for name in data.columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise TableError(
+                f"several columns are called {listed(twice)}; rename them, so that each has its "
+                "own name."
+            )
         return pl.DataFrame(
-            [_series_of_pandas(str(name), data.iloc[:, k]) for k, name in enumerate(data.columns)]
+            [_series_of_pandas(name, data.iloc[:, k]) for k, name in enumerate(names)]
         )
     if hasattr(data, ARROW):
         return readable(data, name="the table")

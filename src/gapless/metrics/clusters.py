@@ -18,6 +18,7 @@ from .._ground.docstrings import described
 from .._ground.drawing import pictures
 from .._ground.interrupt import deadline
 from .._ground.memory import blocks
+from .._ground.partitions import Agreement, silhouette_values
 from .._ground.threads import thread_count
 from .._ground.validation import check_values, read_labels, read_weights
 from .estimates import Ratio, Smooth, scored
@@ -195,17 +196,7 @@ def _values(X: Any, numbers: Array, rows: Rows, judged: Array, metric: Any) -> A
         some = judged[part]
         # A row is no neighbour of itself: its distance, 0, adds nothing to the sums.
         sums = np.asarray(shares.T @ _distances(X, some, metric)).T
-        own = numbers[some]
-        at = np.arange(len(some)), own
-        others = masses[own] - rows.weights[some]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            a = sums[at] / others
-            means = sums / masses
-            means[at] = np.inf
-            b = means.min(axis=1)
-            values = (b - a) / np.maximum(a, b)
-        # Alone in its cluster, or all distances 0.
-        out[part] = np.where(others > 1e-12 * masses[own], np.nan_to_num(values), 0.0)
+        out[part] = silhouette_values(sums, masses, numbers[some], rows.weights[some])
     return out
 
 
@@ -257,27 +248,7 @@ def adjusted_rand(
     _, one = np.unique(column_or_1d(labels_true), return_inverse=True)
     _, two = np.unique(column_or_1d(labels_pred), return_inverse=True)
     data = read_decisions(one, two, sample_weight)
-    return scored("adjusted Rand index", _agreement(data.true, data.predicted, data.rows), level)
-
-
-def _agreement(one: Array, two: Array, rows: Rows) -> Smooth:
-    """(S − E)/(M − E): pairs together in both, as many by chance, and the most possible."""
-    mass = rows.mass
-    of_one, of_two = np.bincount(one, mass), np.bincount(two, mass)
-    cell = np.unique(np.stack([one, two]), axis=1, return_inverse=True)[1].ravel()
-    of_cell = np.bincount(cell, mass)
-
-    def pairs(sizes: Any) -> Any:
-        return 0.5 * np.sum(sizes * (sizes - 1.0))
-
-    S, A, B, N = pairs(of_cell), pairs(of_one), pairs(of_two), pairs(rows.total)
-    E, M = A * B / N if N > 0 else 0.0, 0.5 * (A + B)
-    if not 1e-12 * max(M, 1.0) < M - E:  # one cluster, or each row alone, in both
-        return Smooth(1.0, np.zeros(len(one)), rows, (-1.0, 1.0))
-    value = (S - E) / (M - E)
-    # Derivatives in the weight of a row: a row more makes as many pairs more as the cluster has.
-    dS, dA, dB, dN = (size - 0.5 for size in (of_cell[cell], of_one[one], of_two[two], rows.total))
-    dE = (dA * B + A * dB) / N - A * B * dN / N**2
-    dM = 0.5 * (dA + dB)
-    pulls = (dS - dE - value * (dM - dE)) / (M - E)
-    return Smooth(float(value), pulls - rows.sum(pulls) / rows.total, rows, (-1.0, 1.0))
+    found, rows = Agreement(data.true, data.predicted, data.rows.mass), data.rows
+    pulls = found.derivatives()
+    smooth = Smooth(found.index, pulls - rows.sum(pulls) / rows.total, rows, (-1.0, 1.0))
+    return scored("adjusted Rand index", smooth, level)

@@ -360,10 +360,12 @@ def _check_table_map(model: Any, where: str) -> None:
     groups = 1
     if clusters is not None:
         centres = getattr(clusters, "cluster_centers_", np.zeros((0, 0)))
-        is_right = len(centres) > 0 and centres.shape[1] == pca.n_components_
+        is_right = len(centres) > 0 and centres.shape[1] == len(model.places_) > 0
         require(is_right, where, "groups in another space")
         groups = len(centres)
     require(len(model.names_) == groups, where, "names of other groups")
+    require(model.centres_.shape == (groups, pca.n_components_), where, "centres of other groups")
+    require(max(model.places_, default=0) < pca.n_components_, where, "components it does not have")
 
 
 # The number of output columns of fitted transformers whose number varies.

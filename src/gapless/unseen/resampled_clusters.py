@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._ground.interrupt import check
+from .._ground.partitions import Agreement
 from .paired import SURE
 from .result import Generalization
 
@@ -137,8 +138,9 @@ def stability(
         again = np.asarray(labels_of(rows))
         again = again[:, None] if again.ndim == 1 else again
         for k in range(labels.shape[1]):
+            agreed = Agreement(labels[rows, k], again[:, k], weights[rows])
+            agreements[draw, k] = agreed.index
             table = _shared_weights(labels[rows, k], again[:, k], weights[rows])
-            agreements[draw, k] = _adjusted_rand(table)
             count = int(labels[:, k].max(initial=-1)) + 1
             overlaps[k].append(_best_overlaps(table, count))
     return [
@@ -153,20 +155,6 @@ def _shared_weights(labels: Array, again: Array, weights: Array) -> Array:
     table = np.zeros((int(labels.max(initial=0)) + 1, columns))
     np.add.at(table, (labels, again), weights)
     return table
-
-
-def _adjusted_rand(table: Array) -> float:
-    """Hubert and Arabie (1985), equation (5); a row of weight s counts as s rows."""
-
-    def pairs(counts: Array) -> float:
-        return float(np.sum(np.maximum(counts * (counts - 1), 0.0)) / 2)
-
-    together, one, other = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
-    total = pairs(np.array([table.sum()]))
-    chance = one * other / total if total > 0 else 0.0
-    most = (one + other) / 2
-    # Nothing but single rows, or one cluster, on both sides: the same clusters.
-    return 1.0 if most == chance else (together - chance) / (most - chance)
 
 
 def _best_overlaps(table: Array, count: int) -> Array:

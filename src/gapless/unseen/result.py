@@ -143,8 +143,9 @@ def sentence(
 
 
 def _decimals(standard_error: float, unseen: float) -> int:
-    """Decimals that show two digits of the error."""
-    size = standard_error if standard_error > 0 else abs(unseen) / 10
+    """Decimals that show two digits of the error, unless it is due to rounding."""
+    is_error = standard_error > 1e-9 * abs(unseen)
+    size = standard_error if is_error else abs(unseen) / 10
     if not (math.isfinite(size) and size > 0):
         return 3
     return min(max(1 - math.floor(math.log10(size)), 0), 12)

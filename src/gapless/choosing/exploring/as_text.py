@@ -41,6 +41,8 @@ def to_text(report: MapReport) -> str:
 def _groups(report: MapReport) -> Iterator[str]:
     for text in report.groups.words:
         yield from wrapped("groups", text)
+    if report.groups.where:
+        yield from wrapped("groups", report.groups.where)
     for one in report.groups.shown:
         back = "" if one.agreement is None else f"; {percent(one.agreement, 0)} comes back"
         yield from wrapped(f"  {one.name}", f"{one.words}{back}")
@@ -50,8 +52,8 @@ def _components(report: MapReport) -> Iterator[str]:
     yield from wrapped("components", report.components.words)
     for number, one in enumerate(report.components.shown, 1):
         yield from wrapped(f"  {number}", f"{percent(one.share, 0)} of the variation; {one.words}")
-    for text in report.left_out.values():
-        yield from wrapped("rows", text)
+    for name, text in report.left_out.items():
+        yield from wrapped(name, text)
 
 
 def _odd(report: MapReport) -> Iterator[str]:
@@ -63,8 +65,10 @@ def _odd(report: MapReport) -> Iterator[str]:
 def _copies(report: MapReport) -> Iterator[str]:
     for text in report.copies.words:
         yield from wrapped("copies", text)
-    for one in (*report.copies.exact[:MOST_COPIES], *report.copies.near[:MOST_COPIES]):
-        yield from wrapped(f"  rows {same_rows(one)}", one.words or "equal in all columns")
+    for one in report.copies.exact[:MOST_COPIES]:
+        yield from wrapped(f"  rows {same_rows(one)}", f"equal: {one.words}")
+    for one in report.copies.near[:MOST_COPIES]:
+        yield from wrapped(f"  rows {same_rows(one)}", one.words)
 
 
 def same_rows(one: SameRows) -> str:

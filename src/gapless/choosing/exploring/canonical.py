@@ -121,12 +121,16 @@ def _check(table: Table, columns: Sequence[Column], features: Sequence[Any]) -> 
             f"{table.source} has {counted(len(table), 'row')}; at least {FEWEST_ROWS} are needed "
             "to see what they have in common."
         )
-    if len(features) < 2:
-        why = [f"{one.name!r} ({one.role}: {one.reason})" for one in columns if one not in features]
-        found_one = f"only {features[0].name!r} is" if features else "none is"
+    if not features:
+        why = [f"{one.name!r} ({one.role}: {one.reason})" for one in columns]
         raise TableError(
-            "exploring compares columns with each other and needs two that vary, but "
-            f"{found_one} left; excluded: {_listed(why)}."
+            "exploring compares rows by columns that vary, but none is left; excluded: "
+            f"{_listed(why)}."
+        )
+    if len(features) == 1 and features[0].role == "category":
+        raise TableError(
+            f"only {features[0].name!r} is left, a category: its values are the groups. Exploring "
+            "needs a column of numbers or dates, or two columns."
         )
 
 

@@ -46,20 +46,27 @@ def find_copies(
     again = len(hashes) - len(starts)
     sets = [np.sort(rows[at : at + n]) + 1 for at, n in zip(starts, sizes) if n > 1]
     sets.sort(key=lambda one: (-len(one), one[0]))
+    places = np.argsort(rows, kind="stable")
     exact = tuple(
-        SameRows(tuple(int(row) for row in one[:MOST_ROWS_SHOWN]), len(one), "")
+        SameRows(
+            tuple(int(row) for row in one[:MOST_ROWS_SHOWN]),
+            len(one),
+            _values(columns, int(places[np.searchsorted(rows, one[0] - 1, sorter=places)])),
+        )
         for one in sets[:MOST_SETS]
     )
     distinct = starts[starts < len(prepared)][:MOST_ROWS]
-    is_searched = len(distinct) >= FEWEST_ROWS and again <= MOST_REPEATED * len(hashes)
+    is_expected = again > MOST_REPEATED * len(hashes)
+    is_searched = len(distinct) >= FEWEST_ROWS and not is_expected
     pairs = near_pairs(prepared[distinct]) if is_searched else []
     pairs = [(a, b) for a, b in pairs if _have_same_gaps(columns, distinct[a], distinct[b])]
     near = tuple(_near(distinct[a], distinct[b], rows, columns) for a, b in pairs[:MOST_SETS])
     words = (
-        _of_exact(again, sets, len(hashes)),
+        _of_exact(again, sets, len(hashes), is_expected),
         _of_near(len(pairs), len(distinct), len(starts)) if is_searched else "",
     )
-    return Copies(again, exact, len(pairs), near, tuple(text for text in words if text))
+    said = tuple(text for text in words if text)
+    return Copies(again, exact, len(pairs), near, is_expected, said)
 
 
 def near_pairs(prepared: Array) -> list[tuple[int, int]]:
@@ -112,28 +119,38 @@ def _differs(one: ColumnValues, a: int, b: int) -> bool:
     )
 
 
+def _values(columns: Sequence[ColumnValues], place: int) -> str:
+    """The first values of a row."""
+    texts = [f"{quoted(one.column.name)} {_text(one, place)}" for one in columns]
+    more = len(texts) - MOST_COLUMNS_SHOWN
+    kept = texts[:MOST_COLUMNS_SHOWN] + ([f"{more:,} more"] if more > 0 else [])
+    return joined(kept)
+
+
 def _change(one: ColumnValues, a: int, b: int) -> str:
+    return f"{quoted(one.column.name)} ({_text(one, a)} and {_text(one, b)})"
+
+
+def _text(one: ColumnValues, place: int) -> str:
+    """A value as in the table."""
     if one.column.role == "category":
-        texts = [
-            "missing" if one.levels[k] == MISSING else quoted(str(one.levels[k])) for k in (a, b)
-        ]
-    elif one.column.given_as == "date":
-        texts = [str(one.series[k]) for k in (a, b)]
-    else:
-        texts = ["missing" if one.series[k] is None else f"{one.series[k]:.10g}" for k in (a, b)]
-    return f"{quoted(one.column.name)} ({texts[0]} and {texts[1]})"
+        return "missing" if one.levels[place] == MISSING else quoted(str(one.levels[place]))
+    value = one.series[place]
+    if value is None or one.column.given_as == "date":
+        return "missing" if value is None else str(value)
+    return f"{value:.10g}"
 
 
-def _of_exact(again: int, sets: Sequence[Array], rows: int) -> str:
+def _of_exact(again: int, sets: Sequence[Array], rows: int, is_expected: bool) -> str:
     if not again:
-        return "No two rows are equal in all columns on the map."
+        return "No two rows are equal in all columns that are compared."
     verb = "equals" if again == 1 else "equal"
     expected = ""
-    if again > MOST_REPEATED * rows:
-        expected = " This is to be expected if the columns have few distinct values."
+    if is_expected:
+        expected = " This is to be expected where columns have few distinct values."
     return (
-        f"{counted(again, 'row')} of {rows:,} {verb} an earlier one in all columns on the map; "
-        f"{_sets(len(sets))} of equal rows.{expected}"
+        f"{counted(again, 'row')} of {rows:,} {verb} an earlier one in all columns that are "
+        f"compared; {_sets(len(sets))} of equal rows.{expected}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,10 +26,14 @@ MISSING = "(missing)"
 
 @dataclass(frozen=True, eq=False)
 class ColumnValues:
-    """The values of a column in canonical order, with what is typical of them."""
+    """The values of a column in canonical order, with what is typical of them.
+
+    What they are `called` is the name of the column, unless they are a part of its dates.
+    """
 
     column: Column
     series: pl.Series
+    called: str = ""
 
     @cached_property
     def numbers(self) -> Array:
@@ -122,10 +126,25 @@ class ColumnValues:
             k = top
         level = "missing" if levels[k] == MISSING else quoted(str(levels[k]))
         shares = f"({percent(own[k], 0)} against {percent(others[k], 0)})"
-        name = quoted(self.column.name)
+        name = quoted(self.called or self.column.name)
         yield Difference(
             self.column.name, float(sizes[k]), f"{name} {_is(own[k], others[k])} {level} {shares}"
         )
+
+
+def with_parts_of_dates(columns: Sequence[ColumnValues]) -> list[ColumnValues]:
+    """Columns, and the weekday and the month of each column of dates as categories.
+
+    Of a column and its parts, the one that differs most is told.
+    """
+    found = []
+    for one in columns:
+        found.append(one)
+        if one.column.given_as == "date":
+            for name, form in (("weekday", "%A"), ("month", "%B")):
+                part, called = replace(one.column, role="category"), f"{name} of {one.column.name}"
+                found.append(ColumnValues(part, one.series.dt.to_string(form), called))
+    return found
 
 
 def three_digits(value: float) -> str:

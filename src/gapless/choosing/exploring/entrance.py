@@ -14,27 +14,18 @@ from sklearn.pipeline import Pipeline
 
 from ..._ground.interrupt import TimeLimit, deadline
 from ..._ground.interrupt import time_limit as limited
-from ...data import Table, prepare, table_of
+from ...data import Table, table_of
 from ...models.clustering import KMeans
-from ...models.decomposition import PCA
 from .. import Progress, reading_code
 from ..report import columns_and_findings, versions
 from . import words
 from .as_html import to_html
 from .as_text import to_text
-from .canonical import FEWEST_ROWS, ExploredTable
-from .components import loadings_of
+from .canonical import ExploredTable
+from .components import closest_columns, loadings_of
 from .copies import find_copies
-from .differences import ColumnValues, differences_of
-from .grouping import (
-    MOST_GROUPS,
-    Looked,
-    Tried,
-    best_of,
-    blur_levels,
-    blurred_frame,
-    look_for_groups,
-)
+from .differences import ColumnValues, differences_of, with_parts_of_dates
+from .grouping import Tried
 from .odd_rows import odd_rows
 from .sections import (
     Component,
@@ -47,18 +38,17 @@ from .sections import (
     Points,
     TriedCount,
 )
-from .table_map import TableMap
+from .space import Search, Space, search_groups
+from .table_map import TableMap, in_order
 
 Array = np.ndarray
 
 # Components described, rows drawn on the map, and values behind what tells groups apart.
 MOST_DESCRIBED, MOST_POINTS, MOST_DESCRIBED_ROWS = 4, 1_200, 100_000
-# Groups are looked for in at least so many components, or in all of fewer.
-LEAST_FOR_GROUPS = 10
 # The part of the time limit for finding groups.
 SHARE_OF_GROUPS = 0.5
-# The starts of the final fit, and the most groups that have names.
-STARTS, MOST_NAMES = 10, 26
+# The starts of the final fit, and the most groups that a page can show.
+STARTS, MOST_SHOWN_GROUPS = 10, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +104,12 @@ def explore(
     table : Table, or data frame of polars or pandas
         The table; `gapless.data.read_table` reads files.
     clusters : int or "auto", default="auto"
-        The number of groups. "auto" is the largest number with gaps between the groups that come
-        back when other rows are drawn; there may be none.
+        The number of groups, at most 100. "auto" is the largest number with gaps between the
+        groups that come back when other rows are drawn; there may be none.
     components : int or "auto", default="auto"
         The number of components. "auto" is the number with which held-out entries are predicted
-        best from the other columns of their row; groups are looked for in at least 10.
+        best from the other columns of their row; groups are then looked for in the first 10
+        components, in these, and along each one alone.
     drop : sequence of str, default=()
         Columns to exclude.
     time_limit : float or None, default=60.0
@@ -163,23 +154,16 @@ def explore(
     table = table_of(table)
     tell("looking at the columns")
     given = ExploredTable.of(table, drop)
-    _check_enough(clusters, len(given.rows))
+    _check_enough(clusters, given)
     tell("looking for components")
-    space = _Space.of(given, components)
+    space = Space.of(given, components)
     count = _requested(clusters)
-    wanted = range(2, MOST_GROUPS + 1) if count is None else [count] if count > 1 else []
     with limited(None if math.isinf(limit) else SHARE_OF_GROUPS * limit):
-        blurred = space.blurred(given, seed)
-        _, units = np.unique(given.hashes[given.sample], return_inverse=True)
-        looked = look_for_groups(space.scores, blurred, units, list(wanted), space.real, seed, tell)
-    chosen = best_of(looked.tried) if count is None else None
-    number = chosen.count if chosen is not None else count or 1
+        search = search_groups(given, space, count, seed, tell)
     tell("describing what was found")
-    model, placed = _mapped(given, space, number, looked, seed)
+    model, placed = _mapped(given, space, search, count, seed)
     values = [ColumnValues(column, given.frame[column.name]) for column in given.features]
-    report = _report(
-        given, space, model, placed, values, looked, chosen, count, (began, limit), seed
-    )
+    report = _report(given, space, search, model, placed, values, count, (began, limit), seed)
     return Exploration(report, model, *_in_table_order(model, placed, given))
 
 
@@ -198,13 +182,20 @@ def _check_counts(clusters: Any, components: Any) -> None:
         is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
         if value != "auto" and not is_count:
             raise ValueError(f'{name} must be "auto" or a number from 1 on, got {value!r}.')
-    if clusters != "auto" and clusters > MOST_NAMES:
-        raise ValueError(f"clusters must be at most {MOST_NAMES}, got {clusters}.")
+    if clusters != "auto" and clusters > MOST_SHOWN_GROUPS:
+        raise ValueError(
+            f"clusters must be at most {MOST_SHOWN_GROUPS}, as many as a page can describe, got "
+            f"{clusters}; for more, use gapless.KMeans."
+        )
 
 
-def _check_enough(clusters: Any, rows: int) -> None:
-    if clusters != "auto" and clusters > rows // 2:
-        raise ValueError(f"clusters={clusters} is too many for {rows:,} rows.")
+def _check_enough(clusters: Any, given: ExploredTable) -> None:
+    distinct = len(np.unique(given.hashes[given.sample]))
+    if clusters != "auto" and clusters > distinct:
+        raise ValueError(
+            f"clusters={clusters} is too many: only {distinct:,} rows differ from each other; ask "
+            "for fewer."
+        )
 
 
 def _requested(clusters: int | str) -> int | None:
@@ -225,61 +216,17 @@ def _teller(
 # ---- the space and the map -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Space:
-    """The rows to learn from, prepared, and their components."""
-
-    pipeline: Any
-    prepared: Array
-    chosen: Any
-    pca: Any
-    scores: Array
-    real: int
-    shares: Array
-    errors: Array
-    is_given: bool
-
-    @classmethod
-    def of(cls, given: ExploredTable, components: int | str) -> _Space:
-        frame = given.frame[given.sample]
-        pipeline = prepare(given.features, "factors").fit(frame)
-        prepared = pipeline.transform(frame)
-        rows, width = prepared.shape
-        most = min(rows - 1, width)
-        is_given = not isinstance(components, str)
-        if is_given and int(components) > most:
-            raise ValueError(f"components={components}, but the table has only {most}.")
-        chosen = tried = PCA(n_components="cv").fit(prepared)
-        errors = np.asarray(tried.held_out_errors_)
-        errors = errors / errors[0] if errors[0] > 0 else np.ones(len(errors))
-        found = tried.n_components_ if errors[tried.n_components_] < 1.0 else 0
-        real = int(components) if is_given else found
-        if is_given:
-            chosen = PCA(n_components=real).fit(prepared)
-        kept = max(real, 2) if is_given else min(max(real, LEAST_FOR_GROUPS), most)
-        pca = PCA(n_components=kept).fit(prepared)
-        shares = np.asarray(pca.explained_variance_ratio_)
-        scores = pca.transform(prepared)
-        return cls(pipeline, prepared, chosen, pca, scores, real, shares, errors, is_given)
-
-    def blurred(self, given: ExploredTable, seed: int) -> Array:
-        """The same rows with values spread between neighbouring ones, to look for gaps in."""
-        frame = blurred_frame(given.frame[given.sample], given.features, seed)
-        levels = dict(self.pipeline["features"].named_transformers_).get("category")
-        return self.pca.transform(blur_levels(self.pipeline.transform(frame), levels, seed))
-
-
 def _mapped(
-    given: ExploredTable, space: _Space, number: int, looked: Looked, seed: int
+    given: ExploredTable, space: Space, search: Search, count: int | None, seed: int
 ) -> tuple[TableMap, tuple[Array, Array, Array]]:
     """The map, and where all rows are on it, in canonical order."""
+    number = search.chosen.count if search.chosen is not None else count or 1
     clusters = None
     if number > 1:
-        # Where all centres are 0 they are equally far, so that these components decide nothing.
-        rows = looked.masked(space.scores)
+        rows = space.scores[:, search.places]
         clusters = KMeans(n_clusters=number, n_init=STARTS, random_state=seed).fit(rows)
     pipeline = Pipeline([*space.pipeline.steps, ("components", space.pca)])
-    model = TableMap(pipeline, clusters)
+    model = TableMap(pipeline, clusters, search.places)
     shown = min(max(space.real, 2), space.scores.shape[1])
     model.learn(pipeline, clusters, space.prepared, shown)
     return model, model.remember(given.table, given.columns, given.rows)
@@ -300,38 +247,49 @@ def _in_table_order(
 
 def _report(
     given: ExploredTable,
-    space: _Space,
+    space: Space,
+    search: Search,
     model: TableMap,
     placed: tuple[Array, Array, Array],
     values: Sequence[ColumnValues],
-    looked: Looked,
-    chosen: Tried | None,
     count: int | None,
     clocked: tuple[float, float],
     seed: int,
 ) -> MapReport:
     began, limit = clocked
     scores, labels, distances = placed
-    components, tried = _components(given, space), looked.tried
-    known = chosen if count is None else next(iter(tried), None)
+    components = _components(given, space)
+    known = search.chosen if count is None else next(iter(search.tried), None)
     shown = _groups(model, placed, values, known)
-    is_short = len(np.unique(given.hashes)) < FEWEST_ROWS
-    unknown = words.not_looked(is_short) if count is None and not tried else ""
     groups = Groups(
-        shown,
-        count is not None,
-        words.groups(looked, chosen, count, is_short) if count != 1 else (),
-        tuple(TriedCount(one.count, one.doubt, one.agreement, words.tried(one)) for one in tried),
+        shown=shown,
+        is_requested=count is not None,
+        unknown="" if search.tried or count == 1 else words.not_looked(search.is_short),
+        places=search.places,
+        words=words.groups(search, count) if count != 1 else (),
+        where=words.where(space.wide, space.alone) if count != 1 else "",
+        tried=tuple(
+            TriedCount(one.count, one.doubt, one.between, one.agreement, one.is_apart)
+            for one in search.tried
+        ),
     )
     odd: OddRows = odd_rows(model, values, given.rows, distances, labels)
     copies = find_copies(space.prepared, given.hashes, given.rows, values)
     leading = [one.column for each in components.shown for one in each.loadings]
     left_out = {}
+    lacking = [
+        (one.column.name, float(one.is_missing.mean()))
+        for one in values
+        if one.column.role != "category" and one.is_missing.any()
+    ]
+    if lacking:
+        lacking.sort(key=lambda pair: -pair[1])
+        left_out["missing values"] = words.missing(lacking)
     if len(given.sample) < len(given.rows):
         left_out["rows"] = words.sampled(len(given.sample), len(given.rows))
     return MapReport(
         source=given.table.source,
-        answer=words.answer(len(given.rows), components, shown, odd, copies, unknown),
+        answer=words.answer(len(given.rows), components, groups, odd, copies),
         rows=len(given.rows),
         seed=seed,
         seconds=clock.monotonic() - began,
@@ -344,28 +302,29 @@ def _report(
         data=columns_and_findings(
             given.table, given.columns, given.findings, given.table.notes, leading
         ),
-        advice=words.advice(given.table.source, shown, odd, copies, count is not None),
+        advice=words.advice(given.table.source, groups, odd, copies),
         code=_code(given.table, given, count, None if not space.is_given else space.real, seed),
         versions=versions(),
         left_out=left_out,
     )
 
 
-def _components(given: ExploredTable, space: _Space) -> Components:
+def _components(given: ExploredTable, space: Space) -> Components:
     frame = given.frame[given.sample]
     shown = []
     for k in range(min(space.scores.shape[1], MOST_DESCRIBED, max(space.real, 2))):
         loadings = loadings_of(space.scores[:, k], frame, given.features)
         shown.append(Component(float(space.shares[k]), loadings, words.component(loadings)))
     width = int(min(len(space.prepared) - 1, space.prepared.shape[1]))
+    closest = words.closest(closest_columns(space.prepared, space.blocks))
     return Components(
         real=space.real,
         width=width,
-        for_groups=space.scores.shape[1],
         shares=tuple(float(share) for share in space.shares),
         errors=tuple(float(e) if np.isfinite(e) else None for e in space.errors),
         shown=tuple(shown),
-        words=words.components(space.real, width, space.shares.tolist(), space.is_given),
+        closest=closest,
+        words=words.components(space, width, len(shown), closest),
     )
 
 
@@ -379,9 +338,11 @@ def _groups(
     if model.clusters_ is None:
         return ()
     _, labels, _ = placed
+    centres = _on_map(model.centres_)
     found: list[Group] = []
     few = [ColumnValues(one.column, one.series[:MOST_DESCRIBED_ROWS]) for one in values]
-    for k in np.argsort(model.names_):
+    few = with_parts_of_dates(few)
+    for k in in_order(model.names_):
         inside = labels == k
         differences = differences_of(few, inside[:MOST_DESCRIBED_ROWS])
         share = float(inside.mean())
@@ -397,26 +358,28 @@ def _groups(
                 agreement=agreement,
                 differences=differences,
                 words=words.group(share, differences),
-                x=float(model.centres[k, 0]),
-                y=float(model.centres[k, 1]),
+                x=float(centres[k, 0]),
+                y=float(centres[k, 1]),
             )
         )
     return tuple(found)
 
 
 def _points(model: TableMap, scores: Array, labels: Array) -> Points:
-    places = np.argsort(np.argsort(model.names_))
+    places = np.argsort(in_order(model.names_))
     few = slice(0, MOST_POINTS)
-    return Points(
-        tuple(float(x) for x in scores[few, 0]),
-        tuple(float(y) for y in scores[few, 1]),
-        tuple(int(places[k]) for k in labels[few]),
-    )
+    x, y = _on_map(scores[few]).T
+    return Points(tuple(x.tolist()), tuple(y.tolist()), tuple(places[labels[few]].tolist()))
 
 
-def _gaps(space: _Space, model: TableMap, seconds: float) -> tuple[Gaps, ...]:
-    """Both gaps of the components, the real ones if there are any, and of the groups."""
-    fits = [("components", space.chosen if space.real else space.pca)]
+def _on_map(scores: Array) -> Array:
+    """The first two coordinates; the second is 0 if there is one component."""
+    return np.column_stack([scores[:, :2], np.zeros((len(scores), max(2 - scores.shape[1], 0)))])
+
+
+def _gaps(space: Space, model: TableMap, seconds: float) -> tuple[Gaps, ...]:
+    """Both gaps of the real components, or of those of the map, and of the groups if any."""
+    fits = [("components", space.chosen)]
     if model.clusters_ is not None:
         fits.append(("groups", model.clusters_))
     found = []

@@ -4,8 +4,7 @@ Halves of the rows are drawn, and k groups found in each. Two groups are apart i
 *not* drawn are clearly rarer midway between the two centres than near either of them: a single
 cloud of any shape, long, skewed or heavy-tailed, has no such gap. And groups must come back in the
 halves (Hennig 2007, Computational Statistics and Data Analysis 52). The answer is the largest
-number of groups that pass. Components that vary for other reasons may hide groups: if no number
-passes on all of them, it is tried on the real ones, and along those single ones that show a gap.
+number of groups that pass, or one cloud if none does.
 """
 
 from __future__ import annotations
@@ -27,12 +26,13 @@ from ...unseen import stability
 Array = np.ndarray
 
 MOST_GROUPS = 10
-# The largest number of groups along a single component.
-MOST_ALONG_ONE = 5
 # Halves drawn, at least and at most, the rows they are drawn from, and the starts of each fit.
 FEWEST_DRAWS, DRAWS, MOST_ROWS, STARTS = 4, 10, 6_000, 2
-# The p-value below which a gap is there.
-SURE = 0.05
+# The p-value below which a gap is there, and how many rows may be midway for each near a centre: a
+# slight dip of many rows, such as that of an arc, is no gap.
+SURE, MOST_BETWEEN = 0.05, 0.5
+# From this p-value of all rows on, no halves are drawn.
+HOPELESS = 0.5
 # A group of which less comes back is not a stable one (Hennig 2007).
 LEAST_AGREEMENT = 0.75
 # Half the width of the places where rows are counted, in distances between two centres.
@@ -40,6 +40,8 @@ REACH = 1 / 6
 # How far a level is spread out, relative to its distance from the mean: two levels of a single
 # category then have no gap between them.
 BLUR = 0.75
+# How far a number is spread out at most, in parts of the range, for all rows.
+SPREAD = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,109 +54,40 @@ class Tried:
         The number of groups.
     doubt : float
         The p-value of the least visible gap between two neighbouring groups.
+    between : float
+        The largest number of rows midway between two neighbouring groups, for each near the
+        centre with fewer of them.
     agreements : tuple of float
         How much of each group comes back in the halves drawn, from 0 to 1; the largest group first.
+        Empty if no halves were drawn, since even all rows together show no gap.
     draws : int
         The number of halves drawn.
     """
 
     count: int
     doubt: float
+    between: float
     agreements: tuple[float, ...]
     draws: int
 
+    def among(self, others: int) -> Tried:
+        """The same, one of several chances to find a gap where there is none (Bonferroni)."""
+        return replace(self, doubt=min(others * self.doubt, 1.0))
+
     @property
-    def agreement(self) -> float:
-        """How much of the least stable group comes back."""
-        return min(self.agreements)
+    def agreement(self) -> float | None:
+        """How much of the least stable group comes back; None if no halves were drawn."""
+        return min(self.agreements, default=None)
 
     @property
     def is_apart(self) -> bool:
         """Whether there is a gap between any two neighbours."""
-        return self.doubt < SURE
+        return self.doubt < SURE and self.between <= MOST_BETWEEN
 
     @property
     def comes_back(self) -> bool:
         """Whether every group comes back."""
-        return self.agreement >= LEAST_AGREEMENT
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What was tried in the first space in which a number of groups passes, or in the whole one.
-
-    Attributes
-    ----------
-    tried : list of Tried
-        The numbers of groups; empty if the rows are too few, or the time limit passed.
-    used : tuple of int or None
-        The components that the groups were found on; None for all.
-    """
-
-    tried: list[Tried]
-    used: tuple[int, ...] | None = None
-
-    def masked(self, scores: Array) -> Array:
-        """Scores with 0 in place of components that were not used."""
-        if self.used is None:
-            return scores
-        kept = np.zeros_like(scores)
-        kept[:, self.used] = scores[:, self.used]
-        return kept
-
-
-def look_for_groups(
-    scores: Array,
-    blurred: Array,
-    units: Array,
-    counts: Sequence[int],
-    real: int,
-    seed: int,
-    tell: Callable[[str], None],
-) -> Looked:
-    """Try numbers of groups on all components, then on the first `real` ones, then along each."""
-    everywhere = Looked(try_groups(scores, blurred, units, counts, seed, tell))
-    if not everywhere.tried or best_of(everywhere.tried):
-        return everywhere
-    width = scores.shape[1]
-    few = [k for k in counts if k <= MOST_ALONG_ONE]
-    parts = [(tuple(range(real)), list(counts))] if 0 < real < width else []
-    if width > 1:
-        parts += [((j,), few) for j in range(width) if (j,) != tuple(range(real))]
-    for used, numbers in parts:
-        columns = list(used)
-        some, spread = scores[:, columns], blurred[:, columns]
-        try:
-            if len(used) == 1 and not _shows_gap(some, spread, numbers, seed):
-                continue
-        except TimeLimit:
-            break
-        tried = try_groups(some, spread, units, numbers, seed, tell)
-        # One of many parts may show a gap by chance.
-        sure = [replace(one, doubt=min(one.doubt * len(parts), 1.0)) for one in tried]
-        if best_of(sure):
-            return Looked(sure, used)
-    return everywhere
-
-
-def _shows_gap(scores: Array, blurred: Array, counts: Sequence[int], seed: int) -> bool:
-    """Whether all rows, without halves, show a gap between some number of groups."""
-    for k in counts:
-        check()
-        if 2 * k > len(scores):
-            break
-        model = KMeans(n_clusters=k, n_init=STARTS, random_state=seed).fit(scores[:MOST_ROWS])
-        centres = np.asarray(model.cluster_centers_)
-        nearest = _nearest(blurred, centres)
-        doubts = [
-            _doubt(
-                _counts_between(blurred[(nearest == a) | (nearest == b)], centres[a], centres[b])
-            )
-            for a, b in _neighbours(centres)
-        ]
-        if max(doubts) < SURE:
-            return True
-    return False
+        return (self.agreement or 0.0) >= LEAST_AGREEMENT
 
 
 def try_groups(
@@ -169,10 +102,11 @@ def try_groups(
 
     Parameters
     ----------
-    scores : ndarray of shape (n, m)
-        Rows in the space of the components, in canonical order.
+    scores : ndarray of shape (n, q)
+        Rows in the space in which to group them, in canonical order.
     blurred : ndarray of shape (n, m)
-        The same rows with values spread out between neighbouring ones, to look for gaps in.
+        The same rows in a space that contains it, with values spread out between neighbouring
+        ones, to look for gaps in.
     units : ndarray of int, shape (n,)
         Equal rows have equal numbers, and are drawn together.
     counts : sequence of int
@@ -187,15 +121,18 @@ def try_groups(
     list of Tried
         Empty if the rows are too few, or the time limit passes.
     """
-    keep = np.arange(len(scores))
-    if len(keep) > MOST_ROWS:
-        keep = np.sort(np.random.default_rng(seed).permutation(len(scores))[:MOST_ROWS])
+    keep = _some_rows(len(scores), seed)
     possible = [k for k in counts if 2 * k <= len(np.unique(units[keep])) // 2]
     if not possible:
         return []
+    began = time.monotonic()
+    rows, spread = scores[keep], blurred[keep]
     try:
         tell(f"looking for {possible[0]} to {possible[-1]} groups")
-        halves = _Halves(scores[keep], blurred[keep], possible, seed, tell)
+        whole = [_Whole.of(rows, spread, k, seed) for k in possible]
+        likely = [one for one in whole if len(whole) == 1 or one.tried.doubt < HOPELESS]
+        spent = (time.monotonic() - began) * len(likely) / len(whole)
+        halves = _Halves(rows, spread, likely, spent, seed, tell)
         found = stability(
             halves.labels_of,
             halves.labels,
@@ -206,36 +143,55 @@ def try_groups(
         )
     except TimeLimit:
         return []
-    return [halves.summary(k, one.clusters) for k, one in enumerate(found)]
+    judged = {
+        one.count: halves.summary(k, back.clusters)
+        for k, (one, back) in enumerate(zip(likely, found))
+    }
+    return [judged.get(one.count, one.tried) for one in whole]
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """The groups of all rows, the largest first."""
+
+    count: int
+    centres: Array
+    labels: Array
+    pairs: list[tuple[int, int]]
+    tried: Tried
+
+    @classmethod
+    def of(cls, rows: Array, blurred: Array, count: int, seed: int) -> _Whole:
+        centres = _centres(rows, count, seed)
+        sizes = np.bincount(_nearest(rows, centres), minlength=count)
+        centres = centres[np.argsort(-sizes, kind="stable")]
+        labels, pairs = _nearest(rows, centres), list(_neighbours(centres))
+        # The rows that found the groups show gaps rather too often, never too rarely.
+        counts = np.zeros((len(pairs), 3))
+        for pair, groups in enumerate(pairs):
+            own = [blurred[labels == group] for group in groups]
+            counts[pair] = _counts_between(np.vstack(own), _line_between(*own))
+        return cls(count, centres, labels, pairs, _summary(count, counts, (), 0))
 
 
 class _Halves:
     """Groups found in halves of the rows, and how many of the other rows are between them."""
 
     def __init__(
-        self, scores: Array, blurred: Array, counts: Sequence[int], seed: int, tell: Callable
+        self,
+        scores: Array,
+        blurred: Array,
+        whole: Sequence[_Whole],
+        seconds: float,
+        seed: int,
+        tell: Callable[[str], None],
     ):
-        self.scores, self.blurred, self.counts, self.seed = scores, blurred, counts, seed
+        self.scores, self.blurred, self.whole, self.seed = scores, blurred, whole, seed
         self.tell, self.drawn = tell, 0
-        began = time.monotonic()
-        self.centres = [self._centres(scores, k) for k in counts]
-        labels = [_nearest(scores, each) for each in self.centres]
-        # Groups are in the order of their sizes, the largest first.
-        orders = [
-            np.argsort(-np.bincount(of, minlength=k), kind="stable")
-            for of, k in zip(labels, counts)
-        ]
-        self.centres = [each[order] for each, order in zip(self.centres, orders)]
-        self.labels = np.column_stack([_nearest(scores, each) for each in self.centres])
-        self.pairs = [list(_neighbours(each)) for each in self.centres]
-        self.between = [np.zeros((len(pairs), 3)) for pairs in self.pairs]
-        left, spent = deadline() - time.monotonic(), time.monotonic() - began
-        self.draws = int(np.clip(left / max(spent, 1e-9), FEWEST_DRAWS, DRAWS))
-
-    def _centres(self, rows: Array, count: int) -> Array:
-        check()
-        model = KMeans(n_clusters=count, n_init=STARTS, random_state=self.seed).fit(rows)
-        return np.asarray(model.cluster_centers_)
+        self.labels = np.array([one.labels for one in whole]).reshape(len(whole), len(scores)).T
+        self.between = [np.zeros((len(one.pairs), 3)) for one in whole]
+        left = deadline() - time.monotonic()
+        self.draws = int(np.clip(left / max(seconds, 1e-9), FEWEST_DRAWS, DRAWS)) if whole else 0
 
     def labels_of(self, drawn: Array) -> Array:
         """The groups found in some rows; the other rows show whether there are gaps."""
@@ -243,27 +199,38 @@ class _Halves:
         self.tell(f"looking for groups in {self.drawn} of {self.draws} halves of the rows")
         is_drawn = np.zeros(len(self.scores), dtype=bool)
         is_drawn[drawn] = True
-        rows, others = self.scores[drawn], self.blurred[~is_drawn]
+        rows, blurred = self.scores[drawn], self.blurred[drawn]
+        others, other_blurred = self.scores[~is_drawn], self.blurred[~is_drawn]
         labels = []
-        for k, count in enumerate(self.counts):
-            centres = _in_order_of(self._centres(rows, count), self.centres[k])
-            nearest = _nearest(others, centres)
-            for pair, (a, b) in enumerate(self.pairs[k]):
-                own = others[(nearest == a) | (nearest == b)]
-                self.between[k][pair] += _counts_between(own, centres[a], centres[b])
-            labels.append(_nearest(rows, centres))
+        for one, between in zip(self.whole, self.between):
+            centres = _in_order_of(_centres(rows, one.count, self.seed), one.centres)
+            nearest, found = _nearest(others, centres), _nearest(rows, centres)
+            for pair, (a, b) in enumerate(one.pairs):
+                line = _line_between(blurred[found == a], blurred[found == b])
+                own = other_blurred[(nearest == a) | (nearest == b)]
+                between[pair] += _counts_between(own, line)
+            labels.append(found)
         return np.column_stack(labels)
 
     def summary(self, k: int, agreements: Array) -> Tried:
         """What the halves say of a number of groups."""
         # Each row was among the others in about half of the draws, and counts once.
-        counts = np.round(self.between[k] / (0.5 * self.draws)).astype(int)
-        return Tried(
-            count=self.counts[k],
-            doubt=max(_doubt(each) for each in counts),
-            agreements=tuple(np.nan_to_num(agreements).tolist()),
-            draws=self.draws,
-        )
+        counts = np.round(self.between[k] / (0.5 * self.draws))
+        back = tuple(np.nan_to_num(agreements).tolist())
+        return _summary(self.whole[k].count, counts, back, self.draws)
+
+
+def _some_rows(rows: int, seed: int) -> Array:
+    """The places of the rows that are used: all, or a draw of many."""
+    if rows <= MOST_ROWS:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(seed).permutation(rows)[:MOST_ROWS])
+
+
+def _centres(rows: Array, count: int, seed: int) -> Array:
+    check()
+    model = KMeans(n_clusters=count, n_init=STARTS, random_state=seed).fit(rows)
+    return np.asarray(model.cluster_centers_)
 
 
 def _in_order_of(centres: Array, others: Array) -> Array:
@@ -290,10 +257,32 @@ def _neighbours(centres: Array) -> Iterator[tuple[int, int]]:
                 yield a, b
 
 
-def _counts_between(rows: Array, first: Array, second: Array) -> Array:
-    """Rows near the first centre, midway, and near the second, along the line between them."""
-    line = second - first
-    along = (rows - first) @ line / max(line @ line, np.finfo(float).tiny)
+def _line_between(first: Array, second: Array) -> tuple[Array, float, float] | None:
+    """A direction in which two groups are well apart, and where their centres are along it.
+
+    That of Fisher's discriminant, W⁻¹(c₂ − c₁) for the scatter W within the groups, drawn towards
+    that of the centres where rows are few; None if a group is empty or both centres are the same.
+    """
+    if not len(first) or not len(second):
+        return None
+    centres = first.mean(axis=0), second.mean(axis=0)
+    inside = np.vstack([first - centres[0], second - centres[1]])
+    rows, width = inside.shape
+    within = inside.T @ inside / rows
+    size = np.trace(within) / width or 1.0
+    part = width / (width + rows)
+    shrunk = (1 - part) * within / size + (part + np.finfo(float).eps) * np.eye(width)
+    direction = np.linalg.solve(shrunk, centres[1] - centres[0])
+    start, end = centres[0] @ direction, centres[1] @ direction
+    return (direction, float(start), float(end)) if end > start else None
+
+
+def _counts_between(rows: Array, line: tuple[Array, float, float] | None) -> Array:
+    """Rows near the first centre, midway, and near the second, along a line between them."""
+    if line is None:
+        return np.zeros(3)
+    direction, start, end = line
+    along = (rows @ direction - start) / (end - start)
     return np.array([np.sum(np.abs(along - place) < REACH) for place in (0.0, 0.5, 1.0)])
 
 
@@ -303,10 +292,20 @@ def _doubt(counts: Array) -> float:
     return float(max(binom.cdf(midway, midway + end, 0.5) for end in (near, far)))
 
 
-def best_of(tried: Sequence[Tried]) -> Tried | None:
-    """The largest number of groups that are apart and come back; None for one cloud."""
-    good = [one for one in tried if one.is_apart and one.comes_back]
-    return max(good, key=lambda one: one.count, default=None)
+def _midway(counts: Array) -> float:
+    near, midway, far = counts
+    return float(midway / max(min(near, far), 1))
+
+
+def _summary(count: int, counts: Array, agreements: tuple[float, ...], draws: int) -> Tried:
+    """A number of groups, from the rows between each pair of neighbours."""
+    return Tried(
+        count=count,
+        doubt=max(_doubt(each) for each in counts),
+        between=max(_midway(each) for each in counts),
+        agreements=agreements,
+        draws=draws,
+    )
 
 
 # ---- values spread out ---------------------------------------------------------------------------
@@ -316,7 +315,8 @@ def blurred_frame(frame: pl.DataFrame, columns: Sequence[Column], seed: int) -> 
     """Numbers and dates spread between neighbouring values, so that whole numbers have no gaps.
 
     Each value is drawn evenly from between the midpoints to the next smaller and the next larger
-    value of its column.
+    value of its column, but no further than its share of the rows allows: a single row at the edge
+    of a gap does not close it.
     """
     draws = np.random.default_rng(seed)
     changed = []
@@ -333,17 +333,20 @@ def blurred_frame(frame: pl.DataFrame, columns: Sequence[Column], seed: int) -> 
 
 
 def _blurred(values: Array, draws: np.random.Generator) -> Array:
-    distinct, places = np.unique(values[np.isfinite(values)], return_inverse=True)
+    known = values[np.isfinite(values)]
+    distinct, places, rows = np.unique(known, return_inverse=True, return_counts=True)
     if len(distinct) < 2:
         return values
-    middles = (distinct[1:] + distinct[:-1]) / 2
+    # In units of the largest: the sum of two numbers need not be one.
+    size = float(np.abs(distinct).max()) or 1.0
+    steps = np.diff(distinct / size)
+    most = SPREAD * rows / len(known) * steps.sum()
     # The outermost values reach as far outwards as inwards.
-    edges = np.concatenate(
-        [[2 * distinct[0] - middles[0]], middles, [2 * distinct[-1] - middles[-1]]]
-    )
+    below = np.minimum(np.concatenate([steps[:1], steps]) / 2, most)
+    above = np.minimum(np.concatenate([steps, steps[-1:]]) / 2, most)
+    moves = (below + above)[places] * draws.random(len(places)) - below[places]
     spread = values.copy()
-    low, high = edges[places], edges[places + 1]
-    spread[np.isfinite(values)] = low + (high - low) * draws.random(len(places))
+    spread[np.isfinite(values)] = (known / size + moves) * size
     return spread
 
 

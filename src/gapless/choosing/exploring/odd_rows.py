@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from ..._ground.percent import percent
-from ...data import BoundedNumbers, LevelContrasts
 from ..report import quoted
 from .differences import MISSING, ColumnValues
 from .sections import OddRow, OddRows
-from .table_map import TableMap
+from .table_map import TableMap, column_blocks, numbers_of
 
 Array = np.ndarray
 
@@ -22,6 +20,8 @@ FAR = 3.0
 MOST_SHOWN, MOST_REASONS = 10, 3
 # A column makes a row odd from this many standard deviations on, and this part of the largest.
 LEAST_DEVIATION, PART_OF_LARGEST = 2.0, 0.5
+# A level with a larger share does not make a row odd on its own.
+RARE = 0.01
 
 
 def odd_rows(
@@ -74,7 +74,7 @@ class _Reasons:
     def __init__(self, model: TableMap, columns: Sequence[ColumnValues], labels: Array):
         self.model, self.columns, self.labels = model, columns, labels
         self.frame_columns = {one.column.name: one for one in columns}
-        self.blocks = column_blocks(model)
+        self.blocks = column_blocks(model.pipeline_)
         self.typical, self.factors = model.typical_rows(), model.factors
         covariance = (self.factors.directions**2) @ self.factors.spread + self.factors.noise
         self.deviations = np.sqrt(covariance)
@@ -96,21 +96,33 @@ class _Reasons:
             found.append((max(alone, given), name, prepared[where] - left, alone >= given))
         found.sort(key=lambda each: (-each[0], each[1]))
         least = max(LEAST_DEVIATION, PART_OF_LARGEST * found[0][0])
+        enough = [each for each in found if each[0] >= least]
+        is_combined = all(self._is_common(name, place, group) for _, name, _, _ in enough)
         said = (
             self._words(name, place, group, None if is_alone else expected)
-            for size, name, expected, is_alone in found
-            if size >= least
+            for _, name, expected, is_alone in (found if is_combined else enough)
         )
         kept = list(islice((text for text in said if text), MOST_REASONS))
+        if is_combined and len(kept) > 1:
+            return f"a rare combination: {'; '.join(kept)}"
         return "; ".join(kept) or "no single column, but many that are slightly unusual together"
+
+    def _is_common(self, name: str, place: int, group: int) -> bool:
+        """Whether a column is a category whose level many rows have that are not odd."""
+        one = self.frame_columns[name]
+        return one.column.role == "category" and self._share(one, place, group) > RARE
+
+    def _share(self, one: ColumnValues, place: int, group: int) -> float:
+        """The part of the rows of a group with the level of one of them."""
+        levels = one.levels[self.labels == group].astype(str)
+        return float(np.mean(levels == str(one.levels[place])))
 
     def _words(self, name: str, place: int, group: int, expected: Array | None) -> str:
         """What is odd about a column; "" if its value is the one to be expected."""
         one = self.frame_columns[name]
         inside = self.labels == group
         if one.column.role == "category":
-            level = str(one.levels[place])
-            share = float(np.mean(one.levels[inside].astype(str) == level))
+            level, share = str(one.levels[place]), self._share(one, place, group)
             said = "missing" if level == MISSING else quoted(level)
             return f"{quoted(name)} is {said}, as in {percent(share, 1)} of {self._rows(group)}"
         value = one.written(float(one.numbers[place]))
@@ -127,7 +139,7 @@ class _Reasons:
 
     def _unscaled(self, name: str, scaled: float) -> float:
         """A prepared number or date in the units of its column, with few digits."""
-        scaler = numbers_of(self.model)
+        scaler = numbers_of(self.model.pipeline_)
         assert scaler is not None
         k = list(scaler.feature_names_in_).index(name)
         value = scaled * scaler.scale_[k] + scaler.mean_[k]
@@ -139,33 +151,3 @@ class _Reasons:
             return float(round(value))
         digits = 2 - int(np.floor(np.log10(max(scaler.scale_[k], 1e-300))))
         return round(value, digits) if abs(digits) < 15 else value
-
-
-def _part_of(model: TableMap, name: str) -> Any:
-    return dict(model.pipeline_["features"].named_transformers_).get(name)
-
-
-def numbers_of(model: TableMap) -> BoundedNumbers | None:
-    """The fitted scales of numbers and dates."""
-    return _part_of(model, "number")
-
-
-def levels_of(model: TableMap) -> LevelContrasts | None:
-    """The fitted levels of categories."""
-    return _part_of(model, "category")
-
-
-def column_blocks(model: TableMap) -> list[tuple[str, slice]]:
-    """Each column of the table, and where it is among the prepared ones."""
-    blocks, first = [], 0
-    numbers, levels = numbers_of(model), levels_of(model)
-    if numbers is not None:
-        for name in numbers.feature_names_in_:
-            blocks.append((str(name), slice(first, first + 1)))
-            first += 1
-    if levels is not None:
-        for name, shares in levels.shares_.items():
-            width = max(len(shares) - 1, 0)
-            blocks.append((name, slice(first, first + width)))
-            first += width
-    return blocks

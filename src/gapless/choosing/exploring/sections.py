@@ -57,24 +57,24 @@ class Components:
         How many of them columns have in common, judged by entries that are predicted from others.
     width : int
         The number of directions there are.
-    for_groups : int
-        In how many of them groups were looked for.
     shares : tuple of float
         The part of the variation along each of the first ones.
     errors : tuple of float
         The error of predicted entries with 0, 1, … components, relative to that with none.
     shown : tuple of Component
         The first ones.
+    closest : str
+        The two columns that have most in common, in words; "" if none have.
     words : str
         How many are real, and what they carry.
     """
 
     real: int
     width: int
-    for_groups: int
     shares: tuple[Number, ...]
     errors: tuple[Number, ...]
     shown: tuple[Component, ...]
+    closest: str
     words: str
 
 
@@ -131,12 +131,27 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class TriedCount:
-    """A number of groups that was tried, with the verdict on it in words."""
+    """A number of groups that was tried.
+
+    Attributes
+    ----------
+    count : int
+        The number of groups.
+    doubt : float
+        The p-value of the least visible gap between two neighbours.
+    between : float
+        How many rows are midway there for each near a centre.
+    agreement : float or None
+        How much of the least stable group comes back; None if there was no need to look.
+    is_apart : bool
+        Whether there is a gap between any two neighbours.
+    """
 
     count: int
     doubt: float
-    agreement: float
-    words: str
+    between: float
+    agreement: Number
+    is_apart: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +164,24 @@ class Groups:
         The groups; empty for one cloud.
     is_requested : bool
         Whether their number was given.
+    unknown : str
+        Why nobody looked for groups; "" if somebody did.
+    places : tuple of int
+        The components, from 0 on, in which the groups are.
     words : tuple of str
         How the number was found, and how far the groups can be trusted.
+    where : str
+        In which components they were looked for; "" if nowhere.
     tried : tuple of TriedCount
         The numbers that were tried.
     """
 
     shown: tuple[Group, ...]
     is_requested: bool
+    unknown: str
+    places: tuple[int, ...]
     words: tuple[str, ...]
+    where: str
     tried: tuple[TriedCount, ...]
 
 
@@ -210,7 +234,7 @@ class SameRows:
     count : int
         How many there are.
     words : str
-        In what they differ; "" if in nothing.
+        In what they differ; of equal rows, their first values.
     """
 
     rows: tuple[int, ...]
@@ -232,6 +256,8 @@ class Copies:
         How many pairs are nearly equal.
     near : tuple of SameRows
         The closest of these pairs.
+    is_expected : bool
+        Whether so many rows repeat that the columns must have few values.
     words : tuple of str
         What was found, in sentences.
     """
@@ -240,6 +266,7 @@ class Copies:
     exact: tuple[SameRows, ...]
     near_count: int
     near: tuple[SameRows, ...]
+    is_expected: bool
     words: tuple[str, ...]
 
 

@@ -14,7 +14,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.stored import Declaration, Each, FittedModel, Nothing, Numbers, Value, Whole, Word
-from ...data import Column, ReadingOptions, Table, TableProfile, profile_table, table_of
+from ...data import (
+    BoundedNumbers,
+    Column,
+    LevelContrasts,
+    ReadingOptions,
+    Table,
+    TableProfile,
+    profile_table,
+    table_of,
+)
 
 Array = np.ndarray
 
@@ -67,6 +76,13 @@ def name_of(place: int) -> str:
     return f"{letter}{turn + 1}" if turn else letter
 
 
+def in_order(names: Sequence[str]) -> Array:
+    """The positions of names of groups in the order of the groups."""
+    return np.array(
+        sorted(range(len(names)), key=lambda k: (len(names[k]), names[k][1:], names[k]))
+    )
+
+
 class TableMap(BaseEstimator):
     """Where the rows of a table are among those it was learned from.
 
@@ -78,6 +94,8 @@ class TableMap(BaseEstimator):
         Preparation and components, from `gapless.data.prepare`.
     clusters : estimator or None, default=None
         The groups of rows in the space of the components; None for one cloud without groups.
+    places : sequence of int or None, default=None
+        The components, from 0 on, in which rows are grouped; all if None.
 
     Attributes
     ----------
@@ -85,6 +103,10 @@ class TableMap(BaseEstimator):
         The preparation and the components, fitted.
     clusters_ : estimator or None
         The groups.
+    places_ : ndarray of int
+        The components in which rows are grouped.
+    centres_ : ndarray of shape (k, m)
+        The mean of each group on all components.
     names_ : list of str
         The name of each group: A, B, C and so on, the largest first.
     shown_ : int
@@ -119,7 +141,9 @@ class TableMap(BaseEstimator):
     _stored: ClassVar[Declaration] = {
         "pipeline_": Value(Pipeline),
         "clusters_": FittedModel() | Nothing(),
-        "names_": Each(Word()),
+        "places_": Numbers(None, types="i", below="components"),
+        "centres_": Numbers("groups", "components"),
+        "names_": Each(Word(), "groups"),
         "shown_": Whole(),
         "spread_": Numbers("components", is_positive=True),
         "noise_": Numbers(None, is_positive=True),
@@ -133,14 +157,17 @@ class TableMap(BaseEstimator):
 
     pipeline_: Any
     clusters_: Any
+    places_: Array
+    centres_: Array
     names_: list[str]
     columns_: tuple[Column, ...]
     profile_: TableProfile
     distances_: Array
 
-    def __init__(self, pipeline: Any, clusters: Any = None):
+    def __init__(self, pipeline: Any, clusters: Any = None, places: Sequence[int] | None = None):
         self.pipeline = pipeline
         self.clusters = clusters
+        self.places = places
 
     def fit(self, table: Any, y: Any = None) -> TableMap:
         """Learn the components and groups of a table.
@@ -158,7 +185,8 @@ class TableMap(BaseEstimator):
         table = table_of(table)
         pipeline = clone(self.pipeline)
         scores = pipeline.fit_transform(table.frame)
-        clusters = None if self.clusters is None else clone(self.clusters).fit(scores)
+        where = list(range(scores.shape[1]) if self.places is None else self.places)
+        clusters = None if self.clusters is None else clone(self.clusters).fit(scores[:, where])
         self.learn(pipeline, clusters, pipeline[:-1].transform(table.frame))
         self.remember(table, pipeline[0].columns, np.arange(len(table)))
         return self
@@ -179,15 +207,20 @@ class TableMap(BaseEstimator):
         shown : int or None, default=None
             The number of components to write; all if None.
         """
-        self.pipeline_, self.clusters_, self.names_ = pipeline, clusters, ["A"]
+        self.pipeline_, self.clusters_ = pipeline, clusters
         scores = pipeline[-1].transform(prepared)
+        width = scores.shape[1]
+        self.places_ = np.array(range(width) if self.places is None else self.places, dtype=int)
         labels = self._labels(scores)
-        if clusters is not None:
-            sizes = np.bincount(labels, minlength=len(self.centres))
-            order = np.argsort(-sizes, kind="stable").tolist()
-            self.names_ = [name_of(order.index(k)) for k in range(len(sizes))]
-        self.shown_ = scores.shape[1] if shown is None else int(shown)
-        inside = scores - self.centres[labels]
+        groups = 1 if clusters is None else len(clusters.cluster_centers_)
+        sizes = np.bincount(labels, minlength=groups)
+        order = np.argsort(-sizes, kind="stable").tolist()
+        self.names_ = [name_of(order.index(k)) for k in range(groups)]
+        sums = np.zeros((groups, width))
+        np.add.at(sums, labels, scores)
+        self.centres_ = sums / np.maximum(sizes, 1)[:, None]
+        self.shown_ = width if shown is None else int(shown)
+        inside = scores - self.centres_[labels]
         self.spread_ = np.maximum(np.mean(inside**2, axis=0), LEAST_VARIANCE)
         rest = prepared - pipeline[-1].inverse_transform(scores)
         self.noise_ = np.maximum(np.mean(rest**2, axis=0), LEAST_VARIANCE)
@@ -221,18 +254,11 @@ class TableMap(BaseEstimator):
         self.distances_ = ordered[np.linspace(0, len(ordered) - 1, most).round().astype(int)]
         return placed
 
-    @property
-    def centres(self) -> Array:
-        """The centre of each group in the space of the components, (k, m)."""
-        if self.clusters_ is None:
-            return np.zeros((1, self.pipeline_[-1].n_components_))
-        return np.asarray(self.clusters_.cluster_centers_)
-
     def _labels(self, scores: Array) -> Array:
         """The place of each row's group among the centres."""
         if self.clusters_ is None:
             return np.zeros(len(scores), dtype=int)
-        return np.asarray(self.clusters_.predict(scores))
+        return np.asarray(self.clusters_.predict(scores[:, self.places_]))
 
     def transform(self, table: Any) -> Array:
         """The coordinates of rows: their scores on the components.
@@ -342,7 +368,7 @@ class TableMap(BaseEstimator):
 
     def typical_rows(self) -> Array:
         """The prepared row at the centre of each group, (k, d)."""
-        return np.asarray(self.pipeline_[-1].inverse_transform(self.centres))
+        return np.asarray(self.pipeline_[-1].inverse_transform(self.centres_))
 
     @property
     def factors(self) -> Factors:
@@ -354,3 +380,33 @@ class TableMap(BaseEstimator):
         tags.target_tags.required = False
         tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _part_of(pipeline: Any, name: str) -> Any:
+    return dict(pipeline["features"].named_transformers_).get(name)
+
+
+def numbers_of(pipeline: Any) -> BoundedNumbers | None:
+    """The fitted scales of numbers and dates in a preparation."""
+    return _part_of(pipeline, "number")
+
+
+def levels_of(pipeline: Any) -> LevelContrasts | None:
+    """The fitted levels of categories in a preparation."""
+    return _part_of(pipeline, "category")
+
+
+def column_blocks(pipeline: Any) -> list[tuple[str, slice]]:
+    """Each column of the table, and where it is among the prepared ones."""
+    blocks, first = [], 0
+    numbers, levels = numbers_of(pipeline), levels_of(pipeline)
+    if numbers is not None:
+        for name in numbers.feature_names_in_:
+            blocks.append((str(name), slice(first, first + 1)))
+            first += 1
+    if levels is not None:
+        for name, shares in levels.shares_.items():
+            width = max(len(shares) - 1, 0)
+            blocks.append((name, slice(first, first + width)))
+            first += width
+    return blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,8 +12,9 @@ from ...data import counted
 from ...metrics import decimals, written
 from ...unseen import Generalization
 from ..report import joined, quoted
-from .grouping import LEAST_AGREEMENT, MOST_GROUPS, Looked, Tried
-from .sections import Components, Copies, Difference, Group, Loading, OddRows
+from .grouping import LEAST_AGREEMENT, MOST_GROUPS, SURE, Tried
+from .sections import Components, Copies, Difference, Group, Groups, Loading, OddRows
+from .space import Search, Space
 
 # Names of groups in an answer, and columns that tell them apart.
 MOST_NAMED, MOST_COLUMNS = 6, 3
@@ -37,13 +39,13 @@ def component(loadings: Sequence[Loading]) -> str:
         parts.append(f"falls with {joined(down)}")
     said = " and ".join(parts)
     ends = [
-        f"from {_level(one.low)} to {_level(one.high)} in {quoted(one.column)}"
+        f"{_level(one.high)}, not {_level(one.low)}, in {quoted(one.column)}"
         for one in loadings
         if one.high
     ]
     if ends:
-        leads = f"{said}; it goes " if said else "goes "
-        said = f"{leads}{joined(ends)}"
+        leads = f"{said}; it is " if said else "is "
+        said = f"{leads}high for {'; '.join(ends)}"
     return said or "goes with no column in particular"
 
 
@@ -51,25 +53,44 @@ def _level(level: str) -> str:
     return "missing" if level == "(missing)" else quoted(level)
 
 
-def components(real: int, width: int, shares: Sequence[float], is_given: bool) -> str:
+def components(space: Space, width: int, described: int, closest: str) -> str:
     """How many components are real, and what they carry."""
-    if is_given:
+    real, carried = space.real, percent(float(space.shares[: space.real].sum()), 0)
+    if space.is_given:
         return (
-            f"As requested, {counted(real, 'component')} of {width:,} are used; they carry "
-            f"{percent(sum(shares[:real]), 0)} of the variation."
+            f"As requested, {counted(real, 'component')} of {width:,} "
+            f"{'is used; it carries' if real == 1 else 'are used; they carry'} {carried} of the "
+            f"variation.{_of_more(real, described)}"
         )
+    if width == 1:
+        return "There is one column to compare, so there is nothing for columns to have in common."
     if not real:
         return (
-            "No component is clearly real: held-out entries of the table are predicted no better "
-            "from the other columns of their row than by the mean, so columns have little in "
-            "common."
+            "No component is clearly real: with none of them, held-out entries of the table are "
+            "predicted better from the other columns of their row than by the mean. "
+            f"{closest or 'No two columns have more in common than chance gives'}."
         )
-    are = "component is" if width == 1 else "components is" if real == 1 else "components are"
+    are = "components is" if real == 1 else "components are"
     return (
         f"{real} of {width:,} {are} real: with {'it' if real == 1 else 'them'}, held-out "
         f"entries of the table are predicted best from the other columns of their row. "
-        f"{'It carries' if real == 1 else 'They carry'} {percent(sum(shares[:real]), 0)} of the "
-        "variation."
+        f"{'It carries' if real == 1 else 'They carry'} {carried} of the variation."
+        f"{_of_more(real, described)}"
+    )
+
+
+def _of_more(real: int, described: int) -> str:
+    return f" The first {described} are described." if described < real else ""
+
+
+def closest(found: tuple[str, str, float] | None) -> str:
+    """The two columns that have most in common; "" if there are none."""
+    if found is None:
+        return ""
+    one, other, size = found
+    return (
+        f"The two columns with most in common are {quoted(one)} and {quoted(other)}: their "
+        f"association is {size:.2f}, on a scale from 0 to 1"
     )
 
 
@@ -87,39 +108,35 @@ def not_looked(is_short: bool) -> str:
     return "there are too few distinct rows" if is_short else "there was too little time"
 
 
-def groups(
-    looked: Looked, chosen: Tried | None, requested: int | None, is_short: bool
-) -> tuple[str, ...]:
+def groups(search: Search, requested: int | None) -> tuple[str, ...]:
     """How the number of groups was found, and how far they can be trusted."""
-    tried = looked.tried
     if requested is not None:
-        return _requested(requested, looked)
+        return _requested(requested, search)
+    tried, chosen = search.tried, search.chosen
     if not tried:
-        return (f"Groups were not looked for: {not_looked(is_short)}.",)
+        return (f"Groups were not looked for: {not_looked(search.is_short)}.",)
     most = max(one.count for one in tried)
-    numbers = "2 groups" if most == 2 else f"2 to {most} groups"
+    numbers = "2 groups were tried" if most == 2 else f"2 to {most} groups were tried"
     rule = (
-        f"{numbers} were tried{_where(looked)}. A number counts if rows that were not used to find "
-        "the groups are clearly rarer between any two neighbouring groups than inside them, and if "
-        f"other draws of rows give the same groups ({percent(LEAST_AGREEMENT, 0)} of each at "
-        "least); the largest number that does is taken."
+        f"{numbers}. A number counts if rows that were not used to find the groups are clearly "
+        "rarer between any two neighbouring groups than inside them, less than half as frequent, "
+        f"and if other draws of rows give the same groups ({percent(LEAST_AGREEMENT, 0)} of each "
+        "at least); the largest number that does is taken."
     )
     if chosen is None:
         none = (
-            "No number of groups passes: neither on all components, nor on the real ones, nor "
-            "along a single one are there clear gaps."
+            "No number of groups fits the rows: either there is no clear gap between some of them, "
+            "or other draws of rows give other groups."
         )
-        close = [one for one in tried if one.agreement >= FIRM and one.doubt < MAYBE]
+        close = [one for one in tried if (one.agreement or 0.0) >= FIRM and one.doubt < MAYBE]
         if close:
             best = min(close, key=lambda one: one.doubt)
             none += (
-                f" {best.count} groups come closest: at least {percent(best.agreement, 0)} of each "
-                "comes back if other rows are drawn, but a gap between two of them may be due to "
-                f"chance (p = {best.doubt:.2f})."
+                f" {best.count} groups come closest: {_at_least(min(best.agreements))} of each "
+                f"comes back if other rows are drawn, but {_weak_gap(best)}."
             )
         return (none, rule)
-    trust = {one.count: one for one in tried}[chosen.count]
-    firm = min(trust.agreements)
+    firm = min(chosen.agreements)
     word = "very stable" if firm >= FIRM else "stable"
     back = (
         f"The groups are {word}: if other rows are drawn, {_at_least(firm)} of each group comes "
@@ -130,47 +147,57 @@ def groups(
         if chosen.count == most == MOST_GROUPS
         else ""
     )
-    return (f"{chosen.count} groups with gaps between them.{larger}", back, rule)
+    apart = f"{chosen.count} groups with gaps between them{_along(search.places)}."
+    return (f"{apart}{larger}", back, rule)
+
+
+def _weak_gap(one: Tried) -> str:
+    if one.doubt >= SURE:
+        return f"a gap between two of them may be due to chance (p = {one.doubt:.2f})"
+    return (
+        "between two of them there are still "
+        f"{percent(one.between, 0)} as many rows as around a centre"
+    )
+
+
+def _along(places: Sequence[int]) -> str:
+    return f", along component {places[0] + 1}" if len(places) == 1 else ""
+
+
+def where(wide: Sequence[Sequence[int]], alone: Sequence[Sequence[int]]) -> str:
+    """In which components groups were looked for."""
+    said = []
+    for places in wide:
+        count = len(places)
+        said.append(
+            "along the first component" if count == 1 else f"in the first {count} components"
+        )
+    if alone:
+        said.append("where there were none, along each larger one alone")
+    return f"Groups were looked for {joined(said)}."
 
 
 def _at_least(share: float) -> str:
     return "all" if share == 1 else f"at least {percent(share, 0)}"
 
 
-def _where(looked: Looked) -> str:
-    """The components that groups were found on, unless on all."""
-    if looked.used is None:
-        return ""
-    if len(looked.used) == 1:
-        return f" along component {looked.used[0] + 1}, since the others hide them"
-    return f" on the first {len(looked.used)} components, since the others hide them"
-
-
-def _requested(count: int, looked: Looked) -> tuple[str, ...]:
-    tried, begin = looked.tried, f"{count} groups, as requested"
-    if not tried:
+def _requested(count: int, search: Search) -> tuple[str, ...]:
+    begin = f"{count} groups, as requested"
+    if not search.tried:
         return (f"{begin}; whether there are gaps between them is not known.",)
-    one = tried[0]
+    one = search.tried[0]
     if one.is_apart and one.comes_back:
         return (
-            f"{begin}, found{_where(looked) or ' on all components'}. There are gaps between "
-            "them, and they are stable: if other rows are drawn, "
-            f"{_at_least(one.agreement)} of each comes back.",
+            f"{begin}{_along(search.places)}. There are gaps between them, and they are stable: if "
+            f"other rows are drawn, {_at_least(min(one.agreements))} of each comes back.",
         )
-    lacks = [] if one.is_apart else ["no gap was found between at least two of them"]
+    lacks = [] if one.is_apart else ["no clear gap was found between at least two of them"]
     if not one.comes_back:
         lacks.append(
-            f"only {percent(one.agreement, 0)} of the least stable one comes back if other rows "
-            "are drawn"
+            f"only {percent(min(one.agreements), 0)} of the least stable one comes back if other "
+            "rows are drawn"
         )
     return (f"{begin}, but they divide the rows for convenience only: {joined(lacks)}.",)
-
-
-def tried(one: Tried) -> str:
-    """The verdict on a number of groups."""
-    gap = "gaps between all" if one.is_apart else "no gap between some"
-    back = "come back" if one.comes_back else "do not come back"
-    return f"{gap}, {back} ({percent(one.agreement, 0)})"
 
 
 # ---- the gaps ------------------------------------------------------------------------------------
@@ -200,19 +227,14 @@ def unseen(found: Generalization, *, is_of_groups: bool) -> str:
 # ---- the answer ----------------------------------------------------------------------------------
 
 
-def answer(
-    rows: int,
-    components: Components,
-    shown: Sequence[Group],
-    odd: OddRows,
-    copies: Copies,
-    unknown: str,
-) -> str:
-    """The result in one sentence; `unknown` says why nobody looked for groups."""
-    parts = [_of_groups(rows, shown) if shown else _of_cloud(rows, components, unknown)]
+def answer(rows: int, components: Components, groups: Groups, odd: OddRows, copies: Copies) -> str:
+    """The result in one sentence."""
+    parts = [
+        _of_groups(rows, groups.shown) if groups.shown else _of_cloud(rows, components, groups)
+    ]
     if odd.count:
         parts.append(f"{counted(odd.count, 'row')} {'fits' if odd.count == 1 else 'fit'} nowhere")
-    if copies.exact_rows:
+    if copies.exact_rows and not copies.is_expected:
         verb = "repeats" if copies.exact_rows == 1 else "repeat"
         parts.append(f"{counted(copies.exact_rows, 'row')} {verb} an earlier one")
     return f"{'; '.join(parts)}."
@@ -231,23 +253,27 @@ def _of_groups(rows: int, shown: Sequence[Group]) -> str:
     return f"{len(shown)} groups among {rows:,} rows ({', '.join(sizes)}){by}"
 
 
-def _of_cloud(rows: int, components: Components, unknown: str) -> str:
-    begin = f"No groups: the {rows:,} rows form one cloud"
-    if unknown:
-        begin = f"Whether the {rows:,} rows form groups is not known, since {unknown}"
+def _of_cloud(rows: int, components: Components, groups: Groups) -> str:
+    if groups.is_requested:
+        begin = f"The {rows:,} rows were not divided, as requested"
+    elif groups.unknown:
+        begin = f"Whether the {rows:,} rows form groups is not known, since {groups.unknown}"
+    else:
+        begin = f"No groups: the {rows:,} rows form one cloud"
     if not components.real:
-        return f"{begin}{', in which columns have little in common' if not unknown else ''}"
+        # Of one column there is nothing to say.
+        if components.width == 1 or components.closest:
+            return begin
+        return f"{begin}; columns have little in common"
     known = [share for share in components.shares[: components.real] if share is not None]
     return (
-        f"{begin}, and {counted(components.real, 'component')} "
+        f"{begin}; {counted(components.real, 'component')} "
         f"{'carries' if components.real == 1 else 'carry'} {percent(float(np.sum(known)), 0)} of "
-        f"{'the' if unknown else 'its'} variation"
+        "the variation"
     )
 
 
-def advice(
-    source: str, shown: Sequence[Group], odd: OddRows, copies: Copies, is_requested: bool
-) -> tuple[str, ...]:
+def advice(source: str, groups: Groups, odd: OddRows, copies: Copies) -> tuple[str, ...]:
     """What to do next."""
     said = []
     if odd.count:
@@ -255,23 +281,27 @@ def advice(
             "Look at the rows that fit nowhere: wrong units, placeholders such as 999 and typing "
             "errors are found there, as are the most interesting cases."
         )
-    if copies.exact_rows or copies.near_count:
+    if (copies.exact_rows and not copies.is_expected) or copies.near_count:
         said.append(
             "Find out why rows repeat: copies of one observation in training and in test rows make "
             "a score too good."
         )
-    if shown and not is_requested:
+    table = shlex.quote(source) if source != "frame" else "TABLE"
+    if groups.unknown and not groups.shown:
+        said.append(f"Give it more time or more rows to look for groups: {groups.unknown}.")
+    elif groups.shown and not groups.is_requested:
         said.append(
             "Ask whether the groups come from how the table was made, such as two sources or two "
             "formats, before giving them a meaning."
         )
-    if not shown:
+    elif not groups.shown:
         said.append(
-            "To divide the rows into parts all the same, say into how many: gapless explore TABLE "
-            "--clusters 4."
+            "To divide the rows into parts all the same, into three for instance: gapless explore "
+            f"{table} --clusters 3."
         )
     said.append(
-        "To predict one of the columns, name it as the target: gapless fit TABLE --target COLUMN."
+        "To predict one of the columns, name it as the target: "
+        f"gapless fit {table} --target COLUMN."
     )
     return tuple(said)
 
@@ -279,3 +309,14 @@ def advice(
 def sampled(used: int, rows: int) -> str:
     """That components and groups were learned from some of the rows."""
     return f"components and groups were learned from {used:,} of {rows:,} rows, drawn at random"
+
+
+def missing(columns: Sequence[tuple[str, float]]) -> str:
+    """What was done about missing numbers, in columns with their shares."""
+    named = [f"{quoted(name)} ({percent(share, 0)})" for name, share in columns[:MOST_COLUMNS]]
+    if len(columns) > MOST_COLUMNS:
+        named.append(f"{len(columns) - MOST_COLUMNS:,} more")
+    return (
+        f"missing numbers and dates, in {joined(named)}, were filled with what the components "
+        "suggest from the other columns of the row; a missing category is a level of its own"
+    )

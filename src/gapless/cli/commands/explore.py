@@ -9,7 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from ..files import check_folder
-from ..options import add_reading_arguments, count_or_auto, new_path, reading_of, seconds, seed
+from ..options import (
+    add_drop_argument,
+    add_reading_arguments,
+    add_result_arguments,
+    add_run_arguments,
+    add_table_argument,
+    count_or_auto,
+    reading_of,
+)
 from ..printer import DONE, FINDINGS, Printer
 from ..results import Pages, check_results, default_folder, print_results, write_results
 from ..results import tell as tell_of_work
@@ -22,18 +30,14 @@ FOR_PAGES = 0.1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `explore`."""
-    parser.add_argument(
-        "table",
-        metavar="TABLE",
-        help="a file in any format that `fit` reads, - for standard input, or a built-in table",
-    )
+    add_table_argument(parser)
     what = parser.add_argument_group("exploring")
     what.add_argument(
         "--clusters",
         type=count_or_auto,
         default="auto",
         metavar="K",
-        help="the number of groups (default: those with gaps between them, if there are any)",
+        help="the number of groups, at most 100 (default: those with gaps between them, if any)",
     )
     what.add_argument(
         "--components",
@@ -42,41 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="the number of components (default: those that predict held-out entries best)",
     )
-    what.add_argument(
-        *("--drop",),
-        metavar="COL",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="columns to ignore",
-    )
-    what.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of all random draws")
-    what.add_argument(
-        "--time-limit",
-        type=seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="for everything after reading the table, and for a pipe to end (default: 60)",
-    )
+    add_drop_argument(what)
+    add_run_arguments(what)
     add_reading_arguments(parser)
-    out = parser.add_argument_group("results")
-    out.add_argument(
-        "--out",
-        metavar="DIR",
-        type=new_path,
-        help="folder for the files (default: TABLE.explore)",
-    )
-    out.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace results even if they belong to another table",
-    )
-    out.add_argument("--json", action="store_true", help="print the result as JSON only")
-    out.add_argument(
-        "--strict",
-        action="store_true",
-        help="exit with 1 if the table has warnings, e.g. of a row of totals",
-    )
+    add_result_arguments(parser, SUFFIX, "a row of totals")
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:

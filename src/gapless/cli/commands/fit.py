@@ -9,9 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from ..files import check_folder
-from ..options import add_reading_arguments, new_path, reading_of, seconds, seed, share
+from ..options import (
+    add_drop_argument,
+    add_reading_arguments,
+    add_result_arguments,
+    add_run_arguments,
+    add_table_argument,
+    reading_of,
+    share,
+)
 from ..printer import DONE, FINDINGS, Printer
-from ..results import Pages, check_results, default_folder, print_results, write_results
+from ..results import SUFFIX, Pages, check_results, default_folder, print_results, write_results
 from ..results import tell as tell_of_work
 
 HELP = "compare models on a table, keep the simplest good one, and write it with a report"
@@ -25,12 +33,7 @@ PAGES, FILES_PER_COLUMN, LEAST = 0.4, 1e-4, 0.2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `fit`."""
-    parser.add_argument(
-        "table",
-        metavar="TABLE",
-        help="a file (any kind of CSV, Parquet, Arrow, JSON lines, Excel; compressed or not), "
-        "- for standard input, or a built-in table (see gapless data)",
-    )
+    add_table_argument(parser)
     parser.add_argument("--target", metavar="COL", help="the column to predict")
     what = parser.add_argument_group("fitting")
     what.add_argument(
@@ -54,14 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a table with the cost of each decision (column) for each true class (row)",
     )
-    what.add_argument(
-        *("--drop",),
-        metavar="COL",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="columns to ignore",
-    )
+    add_drop_argument(what)
     how = parser.add_argument_group("judging")
     how.add_argument(
         "--test",
@@ -74,33 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--group", metavar="COL", help="keep rows with the same value on one side of each split"
     )
     how.add_argument("--time", metavar="COL", help="learn from earlier rows and test on later ones")
-    how.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of all random draws")
-    how.add_argument(
-        "--time-limit",
-        type=seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="for everything after reading the table, and for a pipe to end (default: 60)",
-    )
+    add_run_arguments(how)
     add_reading_arguments(parser)
-    out = parser.add_argument_group("results")
-    out.add_argument(
-        "--out",
-        metavar="DIR",
-        type=new_path,
-        help="folder for the files (default: TABLE.gapless)",
-    )
-    out.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace results even if they belong to another table",
-    )
-    out.add_argument("--json", action="store_true", help="print the result as JSON only")
-    out.add_argument(
-        "--strict",
-        action="store_true",
-        help="exit with 1 if the table has warnings, e.g. of leakage",
-    )
+    add_result_arguments(parser, SUFFIX, "leakage")
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:

@@ -87,6 +87,8 @@ class Mixture:
 class KMeansFit(WithoutTargets):
     """k clusters, and how to find them again in some of the rows."""
 
+    advantage = "would make unseen rows more likely"
+
     def __init__(
         self, design: Design, weights: Array, k: int, plan: Plan, seed: int, mixture: Mixture
     ):
