@@ -40,8 +40,8 @@ LOOPS = [
     "gapless::(anonymous namespace)::ends(",
     "gapless::(anonymous namespace)::largest_gain(",
     "gapless::(anonymous namespace)::measure_along(",
-    "gapless::(anonymous namespace)::measure_leaf(",
-    "gapless::(anonymous namespace)::bound_children(",
+    "gapless::measure_leaf(",
+    "gapless::bound_children(",
     "gapless::(anonymous namespace)::may_improve_gini(",
     "gapless::(anonymous namespace)::may_improve_accuracy(",
 ]
