@@ -30,6 +30,7 @@ from gapless.models.networks.layers import (
     Dropout,
     Flatten,
     Identity,
+    Layer,
     MaxPool2D,
     Mode,
     ReLU,
@@ -38,7 +39,7 @@ from gapless.models.networks.layers import (
 )
 from gapless.models.networks.layers.entries import entries_of
 from gapless.models.networks.layers.joined import joined
-from gapless.solvers import Adam, AveragedMomentum, Cosine, Momentum, StepDecay
+from gapless.solvers import Adam, AveragedMomentum, Cosine, Momentum, Plain, StepDecay
 from public_estimators import public_estimators
 
 ESTIMATORS = public_estimators("networks")
@@ -312,10 +313,13 @@ def test_batch_normalisation_does_not_learn_from_a_last_batch_of_one_row(rows):
         (lambda: networks.Network([MaxPool2D(5)]).build((4, 4, 1)), "does not fit"),
         (lambda: networks.Network([np.tanh]).build(3), "is not a layer"),
         (lambda: networks.Network([]).build(3), "at least one layer"),
-        (lambda: Dense(0), "at least 1 unit"),
+        (lambda: Dense(0), "at least 1 in Dense"),
         (lambda: Conv2D(2, size=4), "needs an odd size"),
         (lambda: Dropout(1.0), "less than 1"),
         (lambda: networks.Network([Dense(2)]).parameters, "call build"),
+        (lambda: networks.Network([Conv2D(2)]).build((4, 4, 1)), "end it with Flatten"),
+        (lambda: networks.Network([Dense(2)]).build(2.5), "whole number"),
+        (lambda: networks.Network([Dense(2)], alpha=-1), "alpha"),
     ],
 )
 def test_what_does_not_fit_together_is_refused_with_what_to_do(build, words):
@@ -369,6 +373,125 @@ def test_a_network_is_checked_as_it_learns(layer, is_right, seed):
     assert gradient_check(network, X, y).is_right == is_right
     for found, expected in zip(network.weights.running, before):
         np.testing.assert_array_equal(found, expected)
+
+
+ROWS = np.random.default_rng(0).normal(size=(6, 3))
+CLASSES = np.arange(6) % 3
+
+
+@pytest.mark.parametrize("loss, X, y, more, words", [
+    ("logistic", ROWS, CLASSES[:, None] * [1, 1, 1], {}, "give −1 or"),
+    ("softmax", ROWS, CLASSES - 1, {}, "-1 in row 0; give one class"),
+    ("softmax", ROWS, CLASSES + 0.7, {}, "0.7 in row 0"),
+    ("softmax", ROWS, CLASSES + 1, {}, "3 in row 2; give one class .* from 0 to 2"),
+    ("softmax", ROWS, list("abcabc"), {}, "must be numbers .* return_inverse"),
+    ("squared", ROWS, CLASSES, {}, "1 columns, but the network has 3 outputs"),
+    ("poisson", ROWS, CLASSES[:, None] - [1, 1, 1], {}, "at least 0"),
+    ("softmax", ROWS, CLASSES[:5], {}, "X has 6 rows, but y"),
+    ("softmax", np.where(ROWS[4, 1] == ROWS, np.nan, ROWS), CLASSES, {}, "row 4, column 1"),
+    ("softmax", ROWS, CLASSES, {"step": -1}, "step must be a number above 0"),
+    ("softmax", ROWS, CLASSES, {"clip": -1.0}, "clip must be more than 0"),
+    ("softmax", ROWS, CLASSES, {"batch_size": 0}, "batch_size must be a whole number"),
+    ("softmax", ROWS, CLASSES, {"epochs": 1.5}, "epochs must be a whole number"),
+    ("softmax", ROWS, CLASSES, {"seconds": 0}, "seconds must be more than 0"),
+    ("softmax", ROWS, CLASSES, {"augment": networks.Augmentation()}, "has flat rows"),
+    ("softmax", ROWS, CLASSES, {"class_weight": "equal"}, "class_weight must be"),
+    ("squared", ROWS, ROWS, {"class_weight": "balanced"}, "pass sample_weight"),
+    ("softmax", ROWS, CLASSES, {"sample_weight": np.zeros(6)}, "at least one non-zero"),
+    ("softmax", ROWS, CLASSES, {"early_stopping": True, "validation_fraction": 0}, "than 0"),
+    ("softmax", ROWS, [0, 1, 1, 1, 1, 1], {"early_stopping": True}, "a single row"),
+])  # fmt: skip
+def test_a_network_refuses_what_it_cannot_learn_from(loss, X, y, more, words):
+    network = networks.Network([Dense(3)], loss)
+    with pytest.raises(ValueError, match=words):
+        network.fit(X, y, **more)
+    assert not hasattr(network, "progress_")
+
+
+def test_an_error_leaves_a_network_as_it_was(seed):
+    network = networks.Network([Dense(3)], "squared").build(3, 0)
+    before = network.weights.theta.copy()
+    with pytest.raises(ValueError, match="shorten the steps, step"):
+        network.fit(ROWS, 1e100 * ROWS, step=1e200, rule=Plain(), epochs=3)
+    np.testing.assert_array_equal(network.weights.theta, before)
+    assert network.history.loss == []
+
+
+def test_a_network_does_not_scramble_images():
+    network = networks.Network([Flatten(), Dense(2)]).build((6, 5, 1), 0)
+    x = np.random.default_rng(0).normal(size=(4, 6, 5, 1))
+    for same in (x[..., 0], x.reshape(4, 30)):
+        np.testing.assert_array_equal(network.predict(same), network.predict(x))
+    with pytest.raises(ValueError, match="built for"):
+        network.predict(x.reshape(4, 5, 6, 1))
+    x[1, 2, 3] = np.nan
+    with pytest.raises(ValueError, match=r"image 1 .* row 2 and column 3"):
+        network.predict(x)
+    dense = networks.Network([Dense(2)]).build(np.int64(3), 0)
+    np.testing.assert_allclose(dense.predict(sp.csr_matrix(ROWS)), dense.predict(ROWS))
+
+
+def test_a_network_keeps_the_best_epoch_when_it_is_stopped_early(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    network = networks.Network([Dense(6), Tanh(), Dense(2)])
+    plan = {"step": 0.2, "random_state": 0, "early_stopping": True, "validation_fraction": 0.3}
+    network.fit(X, (y > 0).astype(int), epochs=40, patience=4, **plan)
+    scores = network.history.validation
+    best = int(np.argmax(scores)) + 1
+    assert best < len(scores) < 40
+    again = networks.Network([Dense(6), Tanh(), Dense(2)])
+    again.fit(X, (y > 0).astype(int), epochs=best, patience=4, **plan)
+    np.testing.assert_array_equal(network.weights.theta, again.weights.theta)
+
+
+def test_class_weights_of_a_network_are_weights_of_its_rows(seed):
+    X, y = ROWS, np.array([0, 0, 0, 0, 1, 1])
+    plan = {"epochs": 3, "batch_size": 6, "random_state": 0}
+    weights = [0.75, 0.75, 0.75, 0.75, 1.5, 1.5]
+    by_rows = networks.Network([Dense(2)]).fit(X, y, weights, **plan)
+    for given in ("balanced", {0: 0.75, 1: 1.5}):
+        found = networks.Network([Dense(2)]).fit(X, y, class_weight=given, **plan)
+        np.testing.assert_array_equal(found.weights.theta, by_rows.weights.theta)
+
+
+def test_a_network_is_saved_certified_and_continues(seed, tmp_path):
+    layers = [Dense(4), BatchNorm(), Tanh(), Dropout(0.2), Dense(3)]
+    network = networks.Network(layers, alpha=0.1).fit(ROWS, CLASSES, epochs=2, random_state=0)
+    path = gapless.save(network, tmp_path / "network.gapless")
+    copies = [gapless.load(path), pickle.loads(pickle.dumps(network))]
+    expected = network.predict(ROWS)
+    certificate = gapless.certify(network, ROWS, CLASSES)
+    assert certificate.kind == "stopped"
+    assert "raise epochs" in str(certificate)
+    network.fit(ROWS, CLASSES, epochs=2, random_state=1)
+    for copy in copies:
+        np.testing.assert_array_equal(copy.predict(ROWS), expected)
+        copy.fit(ROWS, CLASSES, epochs=2, random_state=1)
+        np.testing.assert_array_equal(copy.weights.theta, network.weights.theta)
+        assert len(copy.history.loss) == 4
+    assert clone(network).get_params() == network.get_params()
+
+
+@dataclass(frozen=True)
+class Scale(Layer):
+    """A layer of one's own, whose first weights are normal."""
+
+    def initial(self, shape, random):
+        return [random.normal(1.0, 0.1, size=shape)]
+
+    def forward(self, x, parameters, mode):
+        return x * parameters[0], x
+
+    def backward(self, dy, x, parameters):
+        return dy * parameters[0]
+
+    def gradient(self, dy, x, parameters):
+        return [np.sum(dy * x, axis=0)]
+
+
+def test_a_layer_of_ones_own_draws_as_it_likes():
+    network = networks.Network([Scale(), Dense(3)]).fit(ROWS, CLASSES, epochs=1, random_state=0)
+    assert gradient_check(network, ROWS, CLASSES).is_right
 
 
 def test_a_network_learns_what_no_linear_model_can(seed):
@@ -632,6 +755,71 @@ def test_an_interrupt_keeps_the_best_weights(solver, seed, monkeypatch):
     assert gapless.certify(model, X, y).primal / 60 < seen[0]
 
 
+@pytest.mark.parametrize("form, words", [
+    ({"early_stopping": True}, "early_stopping"),
+    ({"augment": networks.Augmentation()}, "augment"),
+    ({"layers": [Flatten(), Dropout(0.5)]}, "Dropout"),
+    ({"layers": [Flatten(), BatchNorm()]}, "BatchNorm"),
+    ({"clip": 1.0}, "clip"),
+])  # fmt: skip
+def test_lbfgs_refuses_what_it_would_not_do(form, words, seed):
+    X, y = make_data(gapless.CNNClassifier, seed)
+    with pytest.raises(ValueError, match=f'{words}.*solver="adam"'):
+        gapless.CNNClassifier(**{**SMALL, **form}, solver="lbfgs").fit(X, y)
+    assert not hasattr(gapless.CNNClassifier(solver="lbfgs"), "partial_fit")
+
+
+def test_the_logarithms_of_probabilities_are_those_of_the_probabilities(seed):
+    for cls in (gapless.MLPClassifier, gapless.CNNClassifier):
+        X, y = make_data(cls, seed)
+        model = fit(cls(**FORMS[cls.__name__][0]), X, y)
+        np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+
+
+@pytest.mark.parametrize("model, words", [
+    (gapless.MLPClassifier((3.5,)), r"whole numbers of units, .* \[3.5\]"),
+    (gapless.MLPClassifier(early_stopping=True, validation_fraction=0.0), "validation_fraction"),
+    (gapless.CNNClassifier(image_shape=("a", 4)), "image_shape must be"),
+])  # fmt: skip
+def test_parameters_that_make_no_sense_are_named(model, words, seed):
+    X, y = make_data(gapless.CNNClassifier, seed)
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("build, words", [
+    (lambda: Dense(3.5), "units must be a whole number"),
+    (lambda: Conv2D(2.5), "filters must be a whole number"),
+    (lambda: Conv2D(2, size=129), "at most 128"),
+    (lambda: MaxPool2D(2.5), "size must be a whole number"),
+    (lambda: AveragePool2D(200), "at most 128"),
+])  # fmt: skip
+def test_layers_have_whole_sizes(build, words):
+    with pytest.raises(ValueError, match=words):
+        build()
+
+
+def test_images_that_cannot_be_learned_from_are_refused():
+    images, y = np.zeros((6, 4, 4)), np.arange(6) % 2
+    with pytest.raises(ValueError, match=r"shape \(6, 4, 4, 1, 1\).*channels"):
+        gapless.CNNClassifier().fit(images[..., None, None], y)
+    with pytest.raises(ValueError, match="channels come last"):
+        gapless.CNNClassifier([Flatten()]).fit(np.zeros((6, 3, 8, 8)), y)
+    model = fit(gapless.CNNClassifier([Flatten()], image_shape=(8, 8, 3)), np.zeros((6, 192)), y)
+    assert model.image_shape_.tolist() == [8, 8, 3]
+    images[2, 1, 3] = np.nan
+    with pytest.raises(ValueError, match=r"NaN.*image 2 .* row 1 and column 3, channel 0"):
+        gapless.CNNClassifier().fit(images, y)
+
+
+def test_a_warning_points_to_the_line_that_fits(seed):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    for form, kind in (({"max_iter": 1}, ConvergenceWarning), ({"batch_size": 500}, UserWarning)):
+        with pytest.warns(kind) as found:
+            gapless.MLPClassifier(4, **{"max_iter": 2, **form}).fit(X, y)
+        assert {record.filename for record in found} == {__file__}
+
+
 def test_an_error_leaves_the_old_model(seed):
     X, y = make_data(gapless.MLPRegressor, seed)
     model = fit(gapless.MLPRegressor(**FEW), X, y)
@@ -785,7 +973,7 @@ def test_a_small_convolutional_network_learns_digits():
     np.testing.assert_allclose(maps[-1], model._scores(X[:2]), rtol=1e-5)
     assert len(model.plot_filters().axes) == 16
     assert len(model.plot_feature_maps(X[:1], layer=3).axes) == 32
-    with pytest.raises(ValueError, match="has no images"):
+    with pytest.raises(ValueError, match="has no feature maps; layers 0, 1, 2"):
         model.plot_feature_maps(X[:1], layer=8)
 
 

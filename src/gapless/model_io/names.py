@@ -123,6 +123,7 @@ MODELS = Classes(
         "networks.CNNClassifier": "gapless.models.networks",
         "networks.MLPClassifier": "gapless.models.networks",
         "networks.MLPRegressor": "gapless.models.networks",
+        "networks.Network": "gapless.models.networks",
         "stochastic.Perceptron": "gapless.models.stochastic",
         "stochastic.SGDClassifier": "gapless.models.stochastic",
         "stochastic.SGDRegressor": "gapless.models.stochastic",

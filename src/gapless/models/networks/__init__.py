@@ -1,9 +1,10 @@
 """Networks: layers with forward and backward, trained by the update rules of `solvers`.
 
-`layers` are the parts, `composition` puts them in a row, `engines` computes a batch (in pieces that
-threads share, or by `torch_engine`), `objective` is what is minimised and certified, `training`
-descends and `history` records it. `network` is a composition of one's own; `mlp` and `cnn` are the
-estimators, with `_base` for what they share and `refits` for how they are judged on unseen rows.
+`layers` are the parts, `composition` puts them in sequence, `engines` computes a batch (in pieces
+that threads share, or by `torch_engine`), `objective` is what is minimised and certified,
+`training` descends and `history` records it. `network` is a composition of one's own, with `inputs`
+for what it is given; `mlp` and `cnn` are the estimators, with `_base` for what they share and
+`refits` for how they are judged on unseen rows.
 """
 
 from typing import TYPE_CHECKING

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -55,7 +54,7 @@ from .layers import Layer
 from .objective import Rows, certificate_of, value_and_gradient
 from .refits import NetworkFit
 from .torch_engine import torch_engine
-from .training import NOT_FINITE, Descent, Pace, Plan, Progress, minimise, outputs
+from .training import NOT_FINITE, Descent, Pace, Plan, Progress, kept_aside, minimise, outputs
 
 Array = np.ndarray
 
@@ -138,7 +137,7 @@ early_stopping : bool
     Whether to keep rows aside, to stop when their score no longer rises, and to keep the weights of
     the best epoch.
 validation_fraction : float
-    The part of the rows that is kept aside for it.
+    The fraction of the rows that early stopping keeps aside.
 beta_1 : float
     How slowly the mean of the gradients forgets in Adam.
 beta_2 : float
@@ -151,7 +150,7 @@ clip : float
     Gradients of a batch that are longer are shortened to this norm; None leaves them.
 engine : {"numpy", "torch"}
     What computes: NumPy with the compiled core, or PyTorch, on a GPU if there is one; both take the
-    same steps, and their results differ by rounding.
+    same steps, up to rounding.
 time_limit : float
     Seconds after which the best epoch so far is kept.
 loss_ : float
@@ -315,8 +314,19 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that do not go together."""
-        if self.solver == LBFGS and self.clip is not None:
-            raise ValueError('clip shortens the gradients of batches; use solver="adam" or "sgd".')
+        if self.solver != LBFGS:
+            return
+        # L-BFGS takes steps along the gradient of all rows, and does nothing at random.
+        needs_batches = {
+            "clip": self.clip is not None,
+            "early_stopping": self.early_stopping,
+            "augment": self._augmentation() is not None,
+        }
+        for name in (name for name, is_set in needs_batches.items() if is_set):
+            raise ValueError(
+                f'{name} works on batches, which solver="lbfgs" does not make; leave it out, or '
+                'use solver="adam" or "sgd".'
+            )
 
     def _train(
         self, data: Training, random: Any, callback: Any, *, is_warm: bool = False
@@ -324,6 +334,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         task = self._task(data)
         shape = task.rows.shape
         composition = Composition(self._layers_for(shape, task.outputs), shape)
+        if self.solver == LBFGS:
+            _refuse_noise(composition)
         engine = self._engine(composition)
         dtype = self._precision(data)
         start = composition.begin(random, dtype)
@@ -351,7 +363,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             mean = float(np.mean(rows.weights)) if len(rows.weights) else 1.0
             rows = replace(rows, weights=rows.weights / mean)
             if self.early_stopping:
-                rows, aside = self._split(rows, task, random)
+                has_classes = task.strata is not None
+                rows, aside = kept_aside(rows, has_classes, self.validation_fraction, random)
             # Weights and penalty have one factor, so that the minimum stays where it is.
             plan = self._plan(len(rows.weights), float(self.alpha) / mean)
             seen = int(getattr(self, "t_", 0)) if is_warm else 0
@@ -364,7 +377,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 memory = plan.rule.begin(progress.best.theta)
                 progress = replace(progress, weights=progress.best, memory=memory)
         if not np.all(np.isfinite(progress.weights.theta)):
-            raise ValueError(NOT_FINITE)
+            raise ValueError(NOT_FINITE.format("learning_rate_init"))
         settled = "tol" if self.solver == LBFGS else "kept aside" if self.early_stopping else status
         progress.ended = settled if status == "settled" else status
         return Trained(composition, progress.weights, progress, status, len(history.loss) - known)
@@ -382,27 +395,12 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             return Rows(rows.X, rows.y, weights, rows.shape)
         return Rows(rows.X, rows.y[positions], weights, rows.shape, positions)
 
-    def _split(self, rows: Rows, task: Task, random: Any) -> tuple[Rows, Rows]:
-        """Rows to learn from, and rows to stop by."""
-        strata, splitter = None, ShuffleSplit
-        if task.strata is not None and task.strata.ndim == 1:
-            strata = rows.y if rows.y.ndim == 1 else rows.y[:, 0] > 0
-            splitter = StratifiedShuffleSplit
-        parts = splitter(1, test_size=self.validation_fraction, random_state=random)
-        learned, aside = next(parts.split(np.zeros(len(rows.weights)), strata))
-        if len(aside) < 2:
-            raise ValueError(
-                "The validation set is too small. Increase 'validation_fraction' or the size of "
-                "your dataset."
-            )
-        return rows.some(np.sort(learned)), rows.some(np.sort(aside))
-
     def _plan(self, rows: int, alpha: float) -> Plan:
         size = min(USUAL_BATCH, rows) if self.batch_size == "auto" else self.batch_size
         if size > rows:
             warnings.warn(
-                "Got `batch_size` less than 1 or larger than sample size. It is going to be "
-                f"clipped: there are {rows} distinct rows.",
+                f"Got `batch_size` less than 1 or larger than sample size: {size} for {rows} "
+                "distinct rows; all of them are one batch.",
                 stacklevel=5,
             )
         return Plan(
@@ -500,13 +498,13 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                     f"lbfgs failed to converge after {self.n_iter_} iteration(s): raise max_iter "
                     "or max_fun, or scale the data."
                 )
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
+            warnings.warn(words, ConvergenceWarning, stacklevel=4)
         if status == "time_limit":
             warnings.warn(
                 f"{type(self).__name__} reached {limit_name(self.time_limit, IN_SECONDS)} after "
                 f"{self.n_iter_} epochs; the best of them is kept. Raise time_limit.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # ---- learning in parts -----------------------------------------------------------------------
@@ -541,7 +539,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         with time_limit(self.time_limit):
             status = descent.through(progress, random, self._told(lambda *_: False), epochs=1)
         if not np.all(np.isfinite(progress.weights.theta)):
-            raise ValueError(NOT_FINITE)
+            raise ValueError(NOT_FINITE.format("learning_rate_init"))
         trained = Trained(composition, progress.weights, progress, status, 1)
         learned = self._learned(data, trained)
         learned["certificate_"] = without_bound(ONLY_PARTS)
@@ -738,6 +736,16 @@ def _seed(random_state: Any, random: np.random.RandomState) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(random.randint(np.iinfo(np.int32).max))
+
+
+def _refuse_noise(composition: Composition) -> None:
+    """L-BFGS needs the same objective at every step."""
+    for layer in composition.layers:
+        if layer.is_random or layer.joins_rows:
+            raise ValueError(
+                f"{type(layer).__name__} works on batches that are learned from, which "
+                'solver="lbfgs" does not make; leave it out, or use solver="adam" or "sgd".'
+            )
 
 
 def _largest(numbers: tuple[Array, ...]) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples, Formula
@@ -27,8 +29,9 @@ from ...unseen import GIVEN, as_fitted, given_to_fit
 from ._base import DATA, TRAINED, NetworkModel
 from .augmentation import Augmentation
 from .composition import Composition, Weights
+from .inputs import check_finite
 from .layers import Conv2D, Dense, Flatten, Layer, MaxPool2D, ReLU
-from .mlp import class_probabilities, classes_task
+from .mlp import class_probabilities, classes_task, is_stochastic
 from .objective import Rows
 
 Array = np.ndarray
@@ -38,6 +41,8 @@ USUAL = "usual"
 FILTERS, UNITS = (16, 32), 64
 # Images with fewer pixels on a side are not pooled.
 LEAST_SIDE = 4
+# Images of as many rows as colours, and square in the other axes, have their channels first.
+COLOURS = (1, 3, 4)
 Shape = tuple[int, ...]
 IMAGES = """
 X : array-like of shape (n, height, width), (n, height, width, channels) or (n, n_features)
@@ -56,7 +61,7 @@ class ImageTraining(Training):
 class CNNClassifier(ClassifierMixin, NetworkModel):
     """Classify images by a convolutional network.
 
-    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a row of layers and ℓ the softmax
+    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a sequence of layers and ℓ the softmax
     cross-entropy, or the logistic loss for two classes.
 
     Parameters
@@ -125,7 +130,7 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
     _parameter_constraints: ClassVar[dict] = {
         **NetworkModel._parameter_constraints,
         "layers": [StrOptions({USUAL}), list, tuple],
-        "image_shape": [tuple, list, None],
+        "image_shape": [tuple, list, np.ndarray, None],
         "augment": [Augmentation, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
@@ -231,7 +236,8 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         if self.image_shape is None:
             return None
         sides = tuple(self.image_shape)
-        if len(sides) not in (2, 3) or any(int(side) != side or side < 1 for side in sides):
+        is_whole = all(isinstance(side, Integral) and int(side) >= 1 for side in sides)
+        if len(sides) not in (2, 3) or not is_whole:
             raise ValueError(
                 "image_shape must be (height, width) or (height, width, channels), got "
                 f"{self.image_shape!r}."
@@ -312,10 +318,11 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
 
     # ---- what users call -------------------------------------------------------------------------
 
+    @available_if(is_stochastic)
     @described(DATA)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Make one epoch on these images, from where the last call has ended.
+        """Make one epoch on these images, from where the last call ended.
 
         Parameters
         ----------
@@ -362,6 +369,18 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         return class_probabilities(self._scores(X), len(self.classes_), False)
 
     @described(IMAGES)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @described(IMAGES)
     def feature_maps(self, X):
         """What each layer makes of images.
 
@@ -392,7 +411,10 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         """
         windows = [array for array in self.parameters_ if array.ndim == 4]
         if not 0 <= layer < len(windows):
-            raise ValueError(f"there are {len(windows)} convolutions; layer={layer!r} is none.")
+            raise ValueError(
+                f"there is no convolution {layer!r}; the network has {len(windows)}, numbered from "
+                "0."
+            )
         images = np.moveaxis(windows[layer].sum(axis=2), -1, 0)
         return pictures().images(images, title=f"filters of convolution {layer}")
 
@@ -412,8 +434,10 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         """
         maps = self.feature_maps(X)
         if not 0 <= layer < len(maps) or maps[layer].ndim != 4:
-            there = [k for k, array in enumerate(maps) if array.ndim == 4]
-            raise ValueError(f"layer {layer!r} has no images; those that have are {there}.")
+            there = [str(k) for k, array in enumerate(maps) if array.ndim == 4]
+            raise ValueError(
+                f"layer {layer!r} has no feature maps; layers {', '.join(there)} have some."
+            )
         images = np.moveaxis(maps[layer][0], -1, 0)
         return pictures().images(images, title=f"feature maps of layer {layer}")
 
@@ -440,11 +464,23 @@ def _flattened(X: Any) -> tuple[Any, Shape | None]:
     except ValueError:
         # Rows of different lengths: the door of all estimators says which.
         return X, None
+    if getattr(found, "ndim", 2) > 4:
+        raise ValueError(
+            f"X has shape {found.shape}; give images (n, height, width) or (n, height, width, "
+            "channels), or flat rows."
+        )
     if getattr(found, "ndim", 2) not in (3, 4):
         return X, None
     found = np.asarray(found)
-    channels = found.shape[3] if found.ndim == 4 else 1
-    shape = (int(found.shape[1]), int(found.shape[2]), int(channels))
+    found = found if found.ndim == 4 else found[..., None]
+    shape = (int(found.shape[1]), int(found.shape[2]), int(found.shape[3]))
+    if shape[0] in COLOURS and shape[1] == shape[2] > max(COLOURS):
+        raise ValueError(
+            f"X has images of {shape}, as if of {shape[0]} × {shape[1]} pixels; channels come "
+            "last: X.transpose(0, 2, 3, 1)."
+        )
+    if found.dtype.kind == "f":
+        check_finite(found)
     return found.reshape(len(found), math.prod(shape)), shape
 
 

@@ -1,9 +1,9 @@
-"""Layers in a row: where their weights are, forward through all of them, and backward."""
+"""Layers in sequence: where their weights are, forward through all of them, and backward."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -83,7 +83,7 @@ class Composition:
         start, parts = 0, []
         for layer, shape in zip(self.layers, self.shapes):
             own = []
-            for array in layer.initial(shape, _ZEROS):
+            for array in layer.initial(shape, np.random.RandomState(0)):
                 own.append((slice(start, start + array.size), array.shape))
                 start += array.size
             parts.append(own)
@@ -215,13 +215,3 @@ class Composition:
             needs_dx = k > self.first_learning
             dy = self.layers[k].derivatives(dy, kept[k], of_layers[k], out, needs_dx)
         return x
-
-
-class _Zeros:
-    """A source of random numbers that draws zeros, where only shapes are asked for."""
-
-    def uniform(self, low: float, high: float, size: Sequence[int]) -> Array:
-        return np.zeros(size)
-
-
-_ZEROS = _Zeros()

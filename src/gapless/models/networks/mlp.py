@@ -87,7 +87,8 @@ class MultilayerPerceptron(NetworkModel):
         is_whole = sizes.ndim == 1 and (sizes.size == 0 or sizes.dtype.kind in "iu")
         if not is_whole or np.any(sizes <= 0):
             raise ValueError(
-                f"hidden_layer_sizes must be > 0, got {np.ravel(self.hidden_layer_sizes).tolist()}."
+                "hidden_layer_sizes must be > 0, whole numbers of units, got "
+                f"{np.ravel(self.hidden_layer_sizes).tolist()}."
             )
         return [int(size) for size in sizes]
 
@@ -162,7 +163,8 @@ def _rows(data: Training, y: Array) -> Rows:
     return Rows(X, y, data.weights, (X.shape[1],))
 
 
-def _is_stochastic(model: Any) -> bool:
+def is_stochastic(model: Any) -> bool:
+    """Whether it learns from batches; an error that says so for L-BFGS."""
     if model.solver == LBFGS:
         raise AttributeError(
             "partial_fit is only available for stochastic optimizers. lbfgs is not stochastic."
@@ -197,8 +199,8 @@ def class_probabilities(z: Array, classes: int, is_multilabel: bool) -> Array:
 class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     """Classify by a network of dense layers: a multi-layer perceptron.
 
-    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a row of layers, each h ← g(hW + b), and ℓ
-    the softmax cross-entropy, or the logistic loss for two classes or several labels.
+    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a sequence of layers, each h ← g(hW + b),
+    and ℓ the softmax cross-entropy, or the logistic loss for two classes or several labels.
 
     Parameters
     ----------
@@ -335,11 +337,11 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
             "out_activation_": "softmax" if classes > 2 and not several else "logistic",
         }
 
-    @available_if(_is_stochastic)
+    @available_if(is_stochastic)
     @described(DATA)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Make one epoch on these rows, from where the last call has ended.
+        """Make one epoch on these rows, from where the last call ended.
 
         Parameters
         ----------
@@ -411,7 +413,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     """Predict numbers by a network of dense layers: a multi-layer perceptron.
 
-    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a row of layers, each h ← g(hW + b).
+    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a sequence of layers, each h ← g(hW + b).
 
     Parameters
     ----------
@@ -553,11 +555,11 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
             "out_activation_": "exp" if is_linked else "identity",
         }
 
-    @available_if(_is_stochastic)
+    @available_if(is_stochastic)
     @described(DATA)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
-        """Make one epoch on these rows, from where the last call has ended.
+        """Make one epoch on these rows, from where the last call ended.
 
         Returns
         -------

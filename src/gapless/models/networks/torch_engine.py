@@ -155,8 +155,8 @@ Step = Callable[[Any, Any, list[Any], Mode], Any]
 def step_of(layer: Layer) -> Step:
     """What a layer is in PyTorch."""
     raise TypeError(
-        f'{type(layer).__name__} is not known to engine="torch"; use engine="numpy", or tell it '
-        "with torch_engine.step_of.register."
+        f'{type(layer).__name__} is not known to engine="torch"; use engine="numpy", which '
+        "takes any layer."
     )
 
 

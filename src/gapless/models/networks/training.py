@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from ..._ground.interrupt import TimeLimit, check
 from ...losses import Loss
@@ -31,8 +32,10 @@ SHORTENING, SHORTEST = 5.0, 1e-6
 MEMORY = 10
 NOT_FINITE = (
     "Solver produced non-finite parameter weights. The input data may contain large values and "
-    "need to be preprocessed: rescale X, e.g. with StandardScaler(), or shorten the steps, "
-    "learning_rate_init."
+    "need to be preprocessed: rescale X, e.g. with StandardScaler(), or shorten the steps, {}."
+)
+TOO_SMALL = (
+    "The validation set is too small. Increase 'validation_fraction' or the size of your dataset."
 )
 
 
@@ -303,6 +306,40 @@ class Descent:
             return True
         progress.no_improvement = 0
         return False
+
+
+def kept_aside(rows: Rows, has_classes: bool, fraction: float, random: Any) -> tuple[Rows, Rows]:
+    """Rows to learn from, and rows of all classes alike that early stopping keeps aside."""
+    n = len(rows.weights)
+    if not 0 < fraction < 1:
+        raise ValueError(
+            "early_stopping keeps rows aside: validation_fraction must be more than 0 and less "
+            f"than 1, got {fraction!r}."
+        )
+    strata, splitter = None, ShuffleSplit
+    if has_classes and (rows.y.ndim == 1 or rows.y.shape[1] == 1):
+        strata = rows.y if rows.y.ndim == 1 else rows.y[:, 0] > 0
+        splitter = StratifiedShuffleSplit
+        counts = np.unique(strata, return_counts=True)[1]
+        if counts.min() < 2:
+            raise ValueError(
+                "early_stopping keeps rows of every class aside, and a class has a single row; add "
+                "rows of it, or set early_stopping=False."
+            )
+        if min(n * fraction, n * (1 - fraction)) < len(counts):
+            raise ValueError(
+                f"early_stopping keeps rows of every class aside, but validation_fraction="
+                f"{fraction!r} of {n} distinct rows is too few for {len(counts)} classes; change "
+                "it, or set early_stopping=False."
+            )
+    if n * fraction <= 1:
+        raise ValueError(TOO_SMALL)
+    learned, aside = next(
+        splitter(1, test_size=fraction, random_state=random).split(np.zeros(n), strata)
+    )
+    if len(aside) < 2:
+        raise ValueError(TOO_SMALL)
+    return rows.some(np.sort(learned)), rows.some(np.sort(aside))
 
 
 def outputs(engine: Engine, weights: Weights, rows: Rows) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,6 +97,23 @@ def glorot(random: Any, shape: Shape, fan_in: int, fan_out: int, spread: float) 
     return random.uniform(-bound, bound, shape)
 
 
+# A window of a convolution or of pooling is no larger, so that its places fit into 16 bits.
+LARGEST_WINDOW = 128
+
+
+def check_whole(layer: Layer, *names: str) -> None:
+    """Refuse sizes that are not whole numbers of at least 1."""
+    for name in names:
+        value = getattr(layer, name)
+        if not isinstance(value, Integral) or int(value) < 1:
+            raise ValueError(
+                f"{name} must be a whole number of at least 1 in {type(layer).__name__}, got "
+                f"{value!r}."
+            )
+        if name == "size" and int(value) > LARGEST_WINDOW:
+            raise ValueError(f"size must be at most {LARGEST_WINDOW}, got {value!r}.")
+
+
 def check_rows(layer: Layer, shape: Shape, dimensions: int) -> None:
     """Refuse rows of another form, and say what to do."""
     if len(shape) == dimensions:
@@ -107,5 +125,6 @@ def check_rows(layer: Layer, shape: Shape, dimensions: int) -> None:
         )
     raise ValueError(
         f"{name} needs images, rows of shape (height, width, channels), got rows of shape {shape}; "
-        "set image_shape, and put it before Flatten()."
+        "give images (n, height, width, channels), or flat rows to CNNClassifier with image_shape, "
+        "and put the layer before Flatten()."
     )

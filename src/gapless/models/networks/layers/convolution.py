@@ -10,7 +10,7 @@ import numpy as np
 from ...._ground import core
 from ...._ground.interrupt import deadline
 from ...._ground.threads import thread_count
-from ._base import Layer, check_rows, glorot
+from ._base import Layer, check_rows, check_whole, glorot
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Conv2D(Layer):
     filters : int
         The number of channels of y, at least 1.
     size : int, default=3
-        Height and width of the window.
+        Height and width of the window, at most 128.
     stride : int, default=1
         s, the distance of neighbouring windows.
     padding : {"same", "valid"}, default="same"
@@ -42,9 +42,7 @@ class Conv2D(Layer):
     penalised: ClassVar[int] = 1
 
     def __post_init__(self):
-        for name in ("filters", "size", "stride"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}.")
+        check_whole(self, "filters", "size", "stride")
         if self.padding not in ("same", "valid"):
             raise ValueError(f'padding must be "same" or "valid", got {self.padding!r}.')
         if self.padding == "same" and self.size % 2 == 0:

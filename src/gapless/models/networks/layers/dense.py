@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...._ground import core
-from ._base import Layer, check_rows, glorot
+from ._base import Layer, check_rows, check_whole, glorot
 from .entries import Entries, entries_of
 
 
@@ -33,8 +33,7 @@ class Dense(Layer):
     penalised: ClassVar[int] = 1
 
     def __post_init__(self):
-        if self.units < 1:
-            raise ValueError(f"a dense layer has at least 1 unit, got units={self.units!r}.")
+        check_whole(self, "units")
 
     def shape_after(self, shape):
         check_rows(self, shape, 1)

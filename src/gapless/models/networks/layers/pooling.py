@@ -9,7 +9,7 @@ import numpy as np
 from ...._ground import core
 from ...._ground.interrupt import deadline
 from ...._ground.threads import thread_count
-from ._base import Layer, Shape, check_rows
+from ._base import Layer, Shape, check_rows, check_whole
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class MaxPool2D(Layer):
     Parameters
     ----------
     size : int, default=2
-        Height and width of a window.
+        Height and width of a window, at most 128.
     stride : int, optional
         The distance of neighbouring windows; by default their size, so that none overlap. Rows and
         columns at the end that fill no window are left out.
@@ -57,7 +57,7 @@ class AveragePool2D(Layer):
     Parameters
     ----------
     size : int, default=2
-        Height and width of a window.
+        Height and width of a window, at most 128.
     stride : int, optional
         The distance of neighbouring windows; by default their size, so that none overlap. Rows and
         columns at the end that fill no window are left out.
@@ -85,10 +85,7 @@ class AveragePool2D(Layer):
 
 
 def _check(layer: MaxPool2D | AveragePool2D) -> None:
-    for name in ("size", "stride"):
-        value = getattr(layer, name)
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value!r}.")
+    check_whole(layer, "size", *(() if layer.stride is None else ("stride",)))
 
 
 def _pooled(layer: MaxPool2D | AveragePool2D, shape: Shape) -> Shape:
