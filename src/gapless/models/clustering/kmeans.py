@@ -140,7 +140,8 @@ default="k-means++"
         Which bounds saved distances: "hamerly" (one for each row), "elkan" (one for each row and
         centre) or "yinyang" (one for each row and group of centres).
     certificate_ : Certificate
-        How far the sum of squares is at most above that of the best k clusters.
+        How far the sum of squares is at most above that of the best k clusters. Where that takes
+        longer than the fit, it is computed when it is first read.
     generalization_ : Generalization
         The explained variance of unseen rows, and whether there are too many or too few clusters.
 
