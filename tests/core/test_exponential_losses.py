@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from gapless._ground import core
+from gapless._ground.design import Design
+from gapless._ground.threads import threads
 
 EPS = np.finfo(float).eps
 
@@ -79,3 +81,40 @@ def test_a_row_has_the_same_bits_wherever_it_stands(name, rng):
     for first in (1, 63, 130):
         moved = np.roll(np.arange(131), first)
         np.testing.assert_array_equal(derivatives(name, y[moved], z[moved]), once[:, moved])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["logistic", "poisson", "gamma"])
+@pytest.mark.parametrize("is_centred", [False, True])
+def test_one_pass_over_rows_is_the_products_and_the_derivatives(rng, name, dtype, is_centred):
+    n, d = 9001, 7
+    X = rng.standard_normal((n, d)).astype(dtype)
+    center = rng.standard_normal(d) if is_centred else None
+    w, b, weights = rng.standard_normal(d), 0.3, np.maximum(rng.standard_normal(n), 0.0)
+    y = np.sign(rng.standard_normal(n)) if name == "logistic" else np.exp(rng.normal(0, 1, n))
+    design = Design(X, center)
+    scores = design.times(w)
+    value, slope, curvature = derivatives(name, y, scores + b)
+    for s in (None, weights):
+        found, products = [], []
+        for count in (1, 3):
+            with threads(count):
+                of_rows, product = design.loss_pass(getattr(core, f"{name}_pass"), w, b, y, s)
+            found.append(of_rows), products.append(product)
+        assert np.array_equal(*found) and np.array_equal(*products)
+        np.testing.assert_allclose(of_rows[0], scores, rtol=0, atol=64 * EPS)
+        for part, expected in zip(of_rows[1:], (value, slope, curvature)):
+            np.testing.assert_allclose(part, expected, rtol=1e-12, atol=1e-12)
+        weighted = slope if s is None else s * slope
+        expected = design.transposed_times(weighted)
+        size = np.abs(weighted).sum() * (5 + np.abs(w).sum())
+        np.testing.assert_allclose(product, expected, rtol=0, atol=n * EPS * size)
+
+
+def test_a_row_of_weight_0_does_not_overflow_into_the_gradient():
+    X, weights = np.ones((2, 1)), np.array([0.0, 1.0])
+    of_rows, product = Design(X).loss_pass(
+        core.gamma_pass, np.zeros(1), -700.0, np.array([1e10, 1e-300]), weights
+    )
+    assert np.isinf(of_rows[1, 0])
+    assert np.all(np.isfinite(product))

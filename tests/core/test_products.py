@@ -362,3 +362,25 @@ def test_a_forked_process_can_use_threads_again(rng):
     result = queue.get(timeout=60)
     child.join()
     assert np.array_equal(result, expected)
+
+
+@every_dtype
+@centred_or_not
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gram_matrices_with_rare_columns_are_right(rng, dtype, centred, weighted):
+    n, common, rare = 1500, 7, 70
+    values = rng.standard_normal((n, common + rare)).astype(dtype)
+    values[:, common:] *= rng.random((n, rare)) < rng.uniform(0, 0.1, rare)
+    values = values[:, rng.permutation(common + rare)]
+    center = values.mean(axis=0, dtype=float) if centred else None
+    weights = np.maximum(rng.standard_normal(n), 0.0) if weighted else None
+    design = Design(values, center)
+    exact = values.astype(np.longdouble) - (0 if center is None else center)
+    size = np.abs(values.astype(float)) + (0 if center is None else np.abs(center))
+    s = np.ones(n) if weights is None else weights
+    G, bound = (exact.T * s) @ exact, (size.T * s) @ size
+    with threads(1):
+        found = design.gram(weights)
+    assert_near(found, G, bound, 2 * n)
+    with threads(3):
+        assert np.array_equal(design.gram(weights), found)

@@ -11,6 +11,7 @@
 #include "base/narrow.hpp"
 #include "base/panels.hpp"
 #include "base/pieces.hpp"
+#include "base/rare_columns.hpp"
 
 namespace gapless {
 namespace {
@@ -357,6 +358,35 @@ void gram_by_panels(const Source<X, V>& a, Index outer, Index inner, V* out,
         }
 }
 
+// The same where most columns are rare. Lanes are added in order.
+template <class X, class V>
+void gram_by_rare_columns(const RareColumns& columns, const PackedRows<X, V>& rows, Index outer,
+                          Index inner, V* out, const Context& context) {
+    constexpr Index shortest_lane = 1024, lanes_size = Index(1) << 22;
+    using Sums = RareGram<X, V>;
+    const Sums whole(columns, rows, outer);
+    const Index size = whole.size();
+    Index lanes = std::clamp<Index>(lanes_size / size, 4, 32);
+    lanes = std::clamp<Index>(inner / shortest_lane, 1, lanes);
+    const Index lane = ceil_div(inner, lanes);
+    lanes = ceil_div(inner, lane);
+    auto sums = uninitialized<V>(lanes * size);
+    int threads = useful_threads(double(outer) * double(inner), context.threads);
+    parallel_for(lanes, threads, context.poll, [&](Index l, Checkpoint& checkpoint) {
+        Sums of_lane(columns, rows, outer);
+        Range slice = part(l, lane, inner);
+        for (Index i = slice.begin; i < slice.end; i += Sums::longest) {
+            checkpoint();
+            of_lane.add({i, std::min(i + Sums::longest, slice.end)}, i == slice.begin,
+                        sums.get() + l * size);
+        }
+    });
+    for (Index l = 1; l < lanes; ++l)
+        for (Index k = 0; k < size; ++k) sums[k] += sums[l * size + k];
+    for (Index i = 0; i < outer; ++i)
+        for (Index j = 0; j <= i; ++j) out[i * outer + j] = whole.entry(sums.get(), i, j);
+}
+
 // Whether panels are fastest; with more columns BLAS makes better use of the caches.
 template <class X, class V>
 bool suits_panels(const Source<X, V>& a, Index outer) {
@@ -419,6 +449,17 @@ void symmetric_product(Source<X, V> a, Index outer, Index inner, const double* w
     if (inner == 0) {
         std::fill_n(out, outer * outer, V(0));
         return;
+    }
+    constexpr Index fewest_rows = 1024;
+    if (has_panels && a.inner_is_rows && !a.outer_index && !a.inner_center &&
+        outer <= largest_lane && inner >= fewest_rows) {
+        const PackedRows<X, V> rows{a.data, a.stride, a.inner_index, a.outer_center, a.inner_scale};
+        const RareColumns columns(rows, outer, inner);
+        if (columns.are_most()) {
+            gram_by_rare_columns(columns, rows, outer, inner, out, context);
+            mirror_lower(out, outer, context);
+            return;
+        }
     }
     const auto form = [&] {
         if constexpr (has_panels)

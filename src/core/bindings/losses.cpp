@@ -39,6 +39,36 @@ void define_conjugate(nb::module_& m, const char* name) {
     m.def(name, &conjugates<of_rows>, array("y"), array("u"), array("value"));
 }
 
+template <class X>
+using PassOverRows = void (*)(const LossPass<X>&, int, const Poll&);
+
+template <class X, PassOverRows<X> over_rows>
+void pass(const DenseIn<X>& X_, const Maybe<double>& center, VectorIn<double> w, double b,
+          VectorIn<double> y, const Maybe<double>& weights, MatrixOut<double> of_rows,
+          VectorOut<double> product, int threads, double deadline) {
+    const Dense<X> x = dense(X_);
+    check(x.order == Order::rows || x.rows == 0, "X must be in C order");
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check_length(weights, x.rows, "weights must have one entry per row of X");
+    check(extent(w, 0) == x.columns, "w must have one entry per column of X");
+    check(extent(y, 0) == x.rows, "y must have one entry per row of X");
+    check_shape(of_rows, 4, x.rows, "of_rows must have four rows, with an entry per row of X");
+    check(extent(product, 0) == x.columns, "product must have one entry per column of X");
+    double* out = of_rows.data();
+    const Index n = x.rows;
+    const LossPass<X> pass{x,           data_or_null(center),  w.data(),      b,
+                           y.data(),    data_or_null(weights), out,           out + n,
+                           out + 2 * n, out + 3 * n,           product.data()};
+    run(threads, deadline,
+        [&](const Context& context) { over_rows(pass, context.threads, context.poll); });
+}
+
+template <class X, PassOverRows<X> over_rows>
+void define_pass(nb::module_& m, const char* name) {
+    m.def(name, &pass<X, over_rows>, array("X"), maybe("center"), array("w"), "b"_a, array("y"),
+          maybe("weights"), array("of_rows"), array("product"), "threads"_a, "deadline"_a);
+}
+
 }  // namespace
 
 void define_loss_functions(nb::module_& m) {
@@ -47,6 +77,12 @@ void define_loss_functions(nb::module_& m) {
     define_derivatives<gamma_derivatives>(m, "gamma_derivatives");
     define_conjugate<poisson_conjugate>(m, "poisson_conjugate");
     define_conjugate<gamma_conjugate>(m, "gamma_conjugate");
+    define_pass<float, logistic_pass<float>>(m, "logistic_pass");
+    define_pass<double, logistic_pass<double>>(m, "logistic_pass");
+    define_pass<float, poisson_pass<float>>(m, "poisson_pass");
+    define_pass<double, poisson_pass<double>>(m, "poisson_pass");
+    define_pass<float, gamma_pass<float>>(m, "gamma_pass");
+    define_pass<double, gamma_pass<double>>(m, "gamma_pass");
 }
 
 }  // namespace gapless

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/exponential.hpp"
+#include "base/pieces.hpp"
 
 namespace gapless {
 namespace {
@@ -123,7 +124,76 @@ void conjugates(const double* y, const double* u, Index n, double* value) {
     std::copy_n(last, rows, value + whole);
 }
 
+// The rows of a range: their part of the product is added to `product`.
+template <class Loss, class X>
+void pass_over_piece(const LossPass<X>& pass, Range rows, double* z, double* product) {
+    const Index d = pass.x.columns, n = rows.size(), begin = rows.begin;
+    const Block<X, double> block{pass.x.data + begin * d, d, n, d, nullptr, pass.center};
+    double* scores = pass.scores + begin;
+    std::fill_n(scores, n, 0.0);
+    add_times(block, Entry::value, pass.w, scores);
+    for (Index i = 0; i < n; ++i) z[i] = scores[i] + pass.b;
+    derivatives<Loss>(pass.y + begin, z, n, pass.value + begin, pass.gradient + begin,
+                      pass.curvature + begin);
+    const double* slope = pass.gradient + begin;
+    if (pass.weights) {
+        // A row of weight 0 counts 0 even where its loss overflows.
+        const double* s = pass.weights + begin;
+        for (Index i = 0; i < n; ++i) z[i] = s[i] > 0 ? s[i] * slope[i] : 0.0;
+        slope = z;
+    }
+    add_transposed(block, Entry::value, slope, product);
+}
+
+template <class Loss, class X>
+void pass_over_rows(const LossPass<X>& pass, int threads, const Poll& poll) {
+    // A piece of the rows stays in the second cache between its two products.
+    constexpr Index entries = Index(1) << 14, longest = 1024, shortest_lane = 4096, most_lanes = 32;
+    const Index n = pass.x.rows, d = pass.x.columns;
+    const Index step =
+        std::clamp<Index>(entries / std::max<Index>(d, 1) / stretch, 1, longest / stretch) *
+        stretch;
+    const Index wanted = std::clamp<Index>(n / shortest_lane, 1, most_lanes);
+    const Index lane = std::max<Index>(ceil_div(ceil_div(n, wanted), step) * step, 1);
+    const Index lanes = ceil_div(n, lane);
+    auto sums = uninitialized<double>(lanes * d);
+    parallel_for(lanes, useful_threads(2.0 * double(n) * double(d), threads), poll,
+                 [&](Index l, Checkpoint& checkpoint) {
+                     auto z = uninitialized<double>(step);
+                     double* product = sums.get() + l * d;
+                     std::fill_n(product, d, 0.0);
+                     const Range rows = part(l, lane, n);
+                     for (Index i = rows.begin; i < rows.end; i += step) {
+                         checkpoint();
+                         pass_over_piece<Loss>(pass, {i, std::min(i + step, rows.end)}, z.get(),
+                                               product);
+                     }
+                 });
+    std::fill_n(pass.product, d, 0.0);
+    for (Index l = 0; l < lanes; ++l)
+        for (Index j = 0; j < d; ++j) pass.product[j] += sums[l * d + j];
+}
+
 }  // namespace
+
+template <class X>
+void logistic_pass(const LossPass<X>& pass, int threads, const Poll& poll) {
+    pass_over_rows<Logistic>(pass, threads, poll);
+}
+template <class X>
+void poisson_pass(const LossPass<X>& pass, int threads, const Poll& poll) {
+    pass_over_rows<Poisson>(pass, threads, poll);
+}
+template <class X>
+void gamma_pass(const LossPass<X>& pass, int threads, const Poll& poll) {
+    pass_over_rows<Gamma>(pass, threads, poll);
+}
+template void logistic_pass(const LossPass<float>&, int, const Poll&);
+template void logistic_pass(const LossPass<double>&, int, const Poll&);
+template void poisson_pass(const LossPass<float>&, int, const Poll&);
+template void poisson_pass(const LossPass<double>&, int, const Poll&);
+template void gamma_pass(const LossPass<float>&, int, const Poll&);
+template void gamma_pass(const LossPass<double>&, int, const Poll&);
 
 void logistic_derivatives(const double* y, const double* z, Index n, double* value,
                           double* gradient, double* curvature) {

@@ -2,7 +2,8 @@
 // same bits, wherever they are.
 #pragma once
 
-#include "base/loops.hpp"
+#include "base/array.hpp"
+#include "base/parallel.hpp"
 
 namespace gapless {
 
@@ -23,5 +24,27 @@ void poisson_conjugate(const double* y, const double* u, Index n, double* value)
 
 // p log p + u(1 + log y) with p = 1 − u, that of the gamma loss; ∞ where p < 0.
 void gamma_conjugate(const double* y, const double* u, Index n, double* value);
+
+// Rows, a model of them, and what is computed from both while each row is in the cache.
+template <class X>
+struct LossPass {
+    Dense<X> x;            // n × d, by rows
+    const double* center;  // d, subtracted from the rows, or null
+    const double* w;       // d
+    double b;
+    const double* y;
+    const double* weights;                 // n, or null for ones
+    double* scores;                        // n: x w, without b
+    double *value, *gradient, *curvature;  // n: of the loss at x w + b, without weights
+    double* product;                       // d: Xᵀ times weights · gradient
+};
+
+// The derivatives of all rows and the gradient in w by one pass over X instead of two.
+template <class X>
+void logistic_pass(const LossPass<X>& pass, int threads, const Poll& poll);
+template <class X>
+void poisson_pass(const LossPass<X>& pass, int threads, const Poll& poll);
+template <class X>
+void gamma_pass(const LossPass<X>& pass, int threads, const Poll& poll);
 
 }  // namespace gapless

@@ -70,6 +70,11 @@ class Design:
         """The part of X that is stored: 1 if it is dense."""
         return self.X.nnz / max(self.n * self.d, 1) if self.is_sparse else 1.0
 
+    @property
+    def is_read_by_rows(self) -> bool:
+        """Whether X is dense in C order, so that work on a row finds it in the cache."""
+        return not self.is_sparse and self.X.flags.c_contiguous
+
     def times(self, w: Array) -> Array:
         """X @ w for w of shape (d,) or (d, K). If most of w (d,) is 0, a sparse X costs less."""
         matrix = self._as_matrix(w)
@@ -145,6 +150,18 @@ class Design:
         w, b = np.ascontiguousarray(w), np.ascontiguousarray(b)
         _call_blas(core.dense_hessian_times, self.X, self.center, a, f, w, b, out_w, out_b)
         return out_w, out_b
+
+    def loss_pass(
+        self, row_pass: Callable[..., None], w: Array, b: float, y: Array, weights: Array | None
+    ) -> tuple[Array, Array]:
+        """Xw and three derivatives per row, (4, n), and Xᵀ(sℓ′), by one pass of a loss over X.
+
+        X must be read by rows.
+        """
+        of_rows, product = np.empty((4, self.n)), np.empty(self.d)
+        vectors = np.ascontiguousarray(w, dtype=float), b, np.ascontiguousarray(y, dtype=float)
+        _call(row_pass, self.X, self.center, *vectors, weights, of_rows, product)
+        return of_rows, product
 
     def gram(
         self, weights: Array | None = None, columns: Array | None = None, single: bool = False

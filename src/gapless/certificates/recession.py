@@ -12,6 +12,7 @@ from ..problem import FreeColumns, Problem, eigenvectors
 
 Array = np.ndarray
 FAR = 60.0  # a score at which exp(−z) is below rounding but above the smallest number
+SOME = 100  # rows looked at before all others
 LARGEST_SEARCH = 1000  # coefficients: a direction is found in a fraction of a second
 
 
@@ -143,6 +144,15 @@ def _margins(direction: Array, y: Array) -> Array:
     return np.where(margin > 1e-9 * spread, margin, spread)
 
 
+def _rises_somewhere(problem: Problem, direction: Array, y: Array, moves: Array) -> bool:
+    """Whether the loss of one of a few rows rises for ever, so that the others need no look."""
+    few = np.flatnonzero(moves[:SOME])
+    if direction.ndim > 1 or not len(few):
+        return False
+    sign = np.sign(direction[few])
+    return bool(np.any(problem.loss.gradient(y[few], FAR * sign) * sign > 0.9))
+
+
 def _falls_forever(problem: Problem, direction: Array, y: Array, s: Array) -> bool:
     """Whether along t·direction no row's loss finally rises, and some row's falls at every t.
 
@@ -151,6 +161,8 @@ def _falls_forever(problem: Problem, direction: Array, y: Array, s: Array) -> bo
     size = np.abs(direction) if direction.ndim == 1 else _margins(direction, y)
     moves = (s > 0) & (size > 0)
     if not moves.any():
+        return False
+    if len(moves) > SOME and _rises_somewhere(problem, direction, y, moves):
         return False
     y, direction, size = y[moves], direction[moves], size[moves]
     unit = _beside_own_class(direction, y) / (size if direction.ndim == 1 else size[:, None])

@@ -62,6 +62,8 @@ class Loss:
     is_self_concordant: ClassVar[bool] = False
     # c where ℓ′ = −cy/(1 + exp(yz)), which steps by single rows know; 0 for any other loss.
     sigmoid_height: float = 0.0
+    # The core's pass over the rows that gives Xw, `derivatives` and Xᵀ(sℓ′) at once, if it has one.
+    row_pass: ClassVar[Callable[..., None] | None] = None
     has_curvature: ClassVar[bool] = False
     has_dual_box: ClassVar[bool] = False
     has_class_box: ClassVar[bool] = False
@@ -172,6 +174,10 @@ class Loss:
         """
         return None
 
+    def best_constant(self, y: Array, weights: Array) -> float | None:
+        """The best score of a regression if all rows have the same; None if no formula is known."""
+        return None
+
     def inverse_link(self, z: Array) -> Array:
         """The prediction for score z: the mean of y, or the probability of y = +1 (of each class).
 
@@ -231,6 +237,13 @@ def by_core(function: Callable[..., None], outputs: int, y: Array, z: Array) -> 
     with np.errstate(over="ignore"):
         kind = np.result_type(z, np.float32)
         return tuple(each.reshape(z.shape).astype(kind, copy=False) for each in results)
+
+
+def log_mean(y: Array, weights: Array) -> float | None:
+    """log Σsy/Σs, the best constant of a deviance with mean exp(z); None if the mean is 0."""
+    total = float(np.sum(weights))
+    mean = float(np.sum(weights * y)) / total if total > 0 else 0.0
+    return float(np.log(mean)) if 0 < mean < np.inf else None
 
 
 def p_log_p(p: Array) -> Array:

@@ -55,6 +55,11 @@ class Logistic(Loss):
         return np.minimum(both, 0) - np.log1p(np.exp(-np.abs(both)))
 
     @property
+    def row_pass(self):
+        """The core's, which does not count in bits."""
+        return None if self.base2 else core.logistic_pass
+
+    @property
     def dispersion(self):
         """c: in bits the loss is that many times minus the log-likelihood."""
         return self._c

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._ground import core
-from ._base import Loss, by_core
+from ._base import Loss, by_core, log_mean
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Poisson(Loss):
     dispersion = 1.0
     targets = "nonnegative"
     is_self_concordant = True
+    row_pass = staticmethod(core.poisson_pass)
 
     def value(self, y, z):
         return self.derivatives(y, z)[0]
@@ -41,6 +42,12 @@ class Poisson(Loss):
     def inverse_link(self, z):
         with np.errstate(over="ignore"):
             return np.exp(z)
+
+    def smallest(self, y):
+        return np.zeros(np.shape(y))
+
+    def best_constant(self, y, weights):
+        return log_mean(y, weights)
 
     def without_offset(self, y, offset):
         # A count in a time e with rate μ: as the rate y/e, observed e times.

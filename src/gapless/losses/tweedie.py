@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import Array, Loss
+from ._base import Array, Loss, log_mean
 from .gamma import Gamma
 from .poisson import Poisson
 
@@ -101,6 +101,9 @@ class Tweedie(Loss):
     def inverse_link(self, z):
         with np.errstate(over="ignore"):
             return np.exp(z)
+
+    def best_constant(self, y, weights):
+        return log_mean(y, weights)
 
     def without_offset(self, y, offset):
         # The deviance of cy and cμ is c^(2−p) times that of y and μ.

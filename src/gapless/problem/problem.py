@@ -72,6 +72,17 @@ class Bound:
 
 
 @dataclass(frozen=True, eq=False)
+class RowPass:
+    """What one pass over the rows gives: z, the loss and its derivatives, and Xᵀ(s·ℓ′)."""
+
+    z: Array
+    value: Array
+    slope: Array
+    curvature: Array
+    product: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What is minimised. `outputs` is K for several outputs or classes, None for one prediction."""
 
@@ -128,6 +139,22 @@ class Problem:
             per_row = np.where(self.weights > 0, per_row, 0.0)
         # NumPy sums pairwise, as accurately as float64 allows, and never by a threaded BLAS.
         return float(np.sum(self.weights * per_row))
+
+    @property
+    def has_row_pass(self) -> bool:
+        """Whether the core has a pass over the rows for this loss and this form of X."""
+        has_loss = self.loss.row_pass is not None and self.outputs is None
+        return has_loss and self.design.is_read_by_rows
+
+    def row_pass(self, w: Array, b: Array) -> RowPass | None:
+        """z, the derivatives at z and the gradient in w by reading X once, where the core can."""
+        if not self.has_row_pass:
+            return None
+        weights = None if self.has_unit_weights else self.weights
+        found = self.design.loss_pass(self.loss.row_pass, w, float(b), self.y, weights)
+        (scores, *derivatives), product = found
+        self._keep("scores", w, scores)
+        return RowPass(scores + b, *derivatives, product)
 
     def primal(self, w: Array, b: Array, z: Array | None = None) -> float:
         """P(w, b)."""
@@ -237,7 +264,7 @@ class Problem:
         if not self.fit_bias:
             return np.zeros(()) if self.outputs is None else np.zeros(self.outputs)
         y, s = (self.y, self.weights) if z is not None else self.rows_at_equal_scores
-        known = self.loss.equal_scores(s) if z is None and np.all(s > 0) else None
+        known = self._best_equal_scores(y, s) if z is None else None
         if known is not None:
             return np.asarray(known, dtype=float)
         z = np.zeros(self._score_shape(y)) if z is None else z
@@ -248,6 +275,12 @@ class Problem:
         return np.array(
             [minimise_bias(self.loss, y[:, k], z[:, k], s) for k in range(self.outputs)]
         )
+
+    def _best_equal_scores(self, y: Array, s: Array) -> Array | float | None:
+        """The best score if all rows have the same, where the loss has a formula for it."""
+        if self.loss.task != "regression":
+            return self.loss.equal_scores(s) if np.all(s > 0) else None
+        return self.loss.best_constant(y, s) if self.outputs is None else None
 
     # ---- the dual side ---------------------------------------------------------------------------
 

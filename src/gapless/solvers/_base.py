@@ -22,6 +22,9 @@ from .trace import Trace
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
+# Coefficients have settled when a step changes them by at most the part 1e-10, or if the tolerance
+# is looser than the usual 1e-6, by DIGITS·tol².
+SETTLED, DIGITS = 1e-10, 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +33,11 @@ class Point:
 
     `estimate` is the solver's own estimate of P − P*: while it is far above the tolerance, the gap
     is not computed. `solver` is the name of the solver that made the point, if another one chose
-    it. `within` is more than 0 inside an iteration: the part of an epoch that is done.
-    is not computed. `distance` is that of a gradient to the subdifferential of a penalty without
-    convexity, if it shows how near the end is; `dual` is a lower bound of P from the solver itself.
+    it. `within` is more than 0 inside an iteration: the part of an epoch that is done. `unsettled`
+    is the part of the coefficients by which the next step would change them: while that is more
+    than the tolerance allows, the gap is not computed either. `distance` is that of a gradient to
+    the subdifferential of a penalty without convexity, if it shows how near the end is; `dual` is a
+    lower bound of P from the solver itself.
     """
 
     w: Array
@@ -46,6 +51,7 @@ class Point:
     within: float = 0.0
     distance: float | None = None
     dual: float = -math.inf
+    unsettled: float | None = None
 
 
 class Diverged(ArithmeticError):
@@ -59,6 +65,7 @@ class Solution:
     status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "diverged" (it got
     worse, and `cure` says why), "max_iter", "time_limit", "callback" (it requested a stop),
     "interrupted" (Ctrl-C); "stationary" is the end of a solver if the penalty is not convex.
+    `is_settled` if its last steps have shown that the coefficients have their digits.
     """
 
     parameters: Parameters
@@ -68,6 +75,7 @@ class Solution:
     dual: float
     solver: str = ""
     cure: str = ""
+    is_settled: bool = False
 
     @property
     def gap(self) -> float:
@@ -194,6 +202,7 @@ class Monitor:
     def __init__(self, problem: Problem, tol: float, keep_iterates: bool = False):
         self.problem = problem
         self.tol, self.target = tol, tol * problem.scale
+        self.settled = max(SETTLED, DIGITS * tol**2)
         self.keep_iterates, self.solver = keep_iterates, ""
         self.trace = Trace()
         self.began = time.monotonic()
@@ -202,7 +211,7 @@ class Monitor:
         # Without convexity: the dual point of the best iterate, and a bound the solver has proved.
         self.theta: Array | None = None
         self.proved = -math.inf
-        self.is_stationary = False
+        self.is_stationary = self.is_settled = False
 
     def observe(self, point: Point) -> bool:
         """Record an iterate; True when the gap, or the distance, has reached the target."""
@@ -218,6 +227,7 @@ class Monitor:
             self.is_stationary = point.distance <= 0.1 * self.tol * problem.steepness
         gap = math.nan
         far = point.estimate is not None and point.estimate > 10 * self.target + self.rounding
+        far |= point.unsettled is not None and point.unsettled > self.settled
         if not far:
             theta = -problem.derivative(z) if point.theta is None else point.theta
             self._improve_bound(theta, point.product)
@@ -227,6 +237,7 @@ class Monitor:
         if self.keep_iterates:
             self.trace.iterates.append((point.w.copy(), np.array(point.b)))
         self.solver = point.solver or self.solver
+        self.is_settled = point.unsettled is not None and point.unsettled <= self.settled
         return gap <= self.target + self.rounding or self.is_stationary
 
     def _improve_bound(self, theta: Array, product: Array | None) -> None:
@@ -259,7 +270,8 @@ class Monitor:
         if not problem.penalty.is_convex:
             theta, dual = self.theta, self.proved
         name = self.solver or name
-        return Solution(Parameters(w, b, theta), self.trace, status, primal, dual, name)
+        found = Parameters(w, b, theta)
+        return Solution(found, self.trace, status, primal, dual, name, is_settled=self.is_settled)
 
 
 def run(

@@ -56,6 +56,8 @@ EXPENSIVE, PATIENCE = 100, 0.5
 class ConjugateGradients:
     """Truncated Newton steps: each costs a few dozen products with X and Xᵀ."""
 
+    unsettled = None
+
     def __init__(self, problem: Problem):
         self.problem = problem
         self._preconditioner: PerOutput | SharedBlock | None = None

@@ -67,6 +67,8 @@ class LBFGS(Solver):
 class QuasiNewton:
     """Steps −B⁻¹∇P, where B explains the changes of the gradient along the last steps."""
 
+    unsettled = None
+
     def __init__(self, memory: int):
         # Changes of the parameters and of the gradient, with 1 over their product.
         self.pairs: deque[tuple[Change, Change, float]] = deque(maxlen=memory)

@@ -25,7 +25,7 @@ from ..problem import Parameters, Problem
 from . import class_newton
 from ._base import Point, made_by, solver
 from .conjugate_gradients import ConjugateGradients
-from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, strengths
+from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, Line, strengths
 from .positive_definite import EPS
 from .row_space import RowSpace, is_wide
 
@@ -111,6 +111,9 @@ def _is_small(problem: Problem) -> bool:
 class Steps(Protocol):
     """How a step is found: a factor of the Hessian, conjugate gradients, or the last gradients."""
 
+    # The relative change of the coefficients by the next step, while they settle fast; else None.
+    unsettled: float | None
+
     def estimate(self, at: Iterate) -> float | None:
         """About P − P*; None if it is not known."""
 
@@ -125,7 +128,7 @@ def descend(at: Iterate, steps: Steps) -> Iterator[Point]:
     """Take Newton steps until they change the objective by no more than rounding."""
     damping, idle = Damping(), 0
     estimate = steps.estimate(at)
-    yield at.point(estimate)
+    yield at.point(estimate, steps.unsettled)
     while max(damping.rows, damping.diagonal) <= LARGEST_DAMPING and idle < 3:
         step = steps.step(at, damping)
         found = None if step is None else _line_search(at, step)
@@ -145,7 +148,7 @@ def descend(at: Iterate, steps: Steps) -> Iterator[Point]:
         rows = _more(damping.rows) if t < 0.1 else _less(damping.rows) if t >= 0.5 else damping.rows
         damping = Damping(rows, _less(damping.diagonal))
         estimate = steps.estimate(at)
-        yield at.point(estimate)
+        yield at.point(estimate, steps.unsettled)
     if estimate is not None:
         yield at.point(None)
 
@@ -161,20 +164,20 @@ def _less(damping: float) -> float:
 def _line_search(at: Iterate, step: Change) -> tuple[Iterate, float] | None:
     """A point at + t·step with enough decrease (Armijo) and a flat enough slope (Wolfe), or None.
 
-    A trial costs passes over the rows but no product with X: a few of them pay off if they save a
-    step. If rounding hides the decrease, the slope must be at most half as steep (Hager and Zhang
-    2005).
+    A trial costs passes over the rows but no further product with X: a few of them pay off if they
+    save a step. If rounding hides the decrease, the slope must be at most half as steep (Hager and
+    Zhang 2005).
     """
-    along = at.problem.design.times(step.w) + step.b
     first = at.gradient.dot(step)
     if not first < 0:
         return None
+    line = Line(at, step)
     low, high = (0.0, first), (math.inf, math.inf)
     best, t = None, 1.0
     for trial in range(40):
         with np.errstate(over="ignore", invalid="ignore"):
-            there = at.moved(step, t, along)
-            slope = there.slope_along(step, along)
+            there = line.at(t)
+            slope = line.slope(there)
         falls = there.primal <= at.primal + 1e-4 * t * first
         if not falls and abs(there.primal - at.primal) <= _rounding(at):
             falls = abs(slope) <= 0.5 * abs(first)

@@ -25,8 +25,6 @@ FAST = 0.05**2
 # Quadratic convergence reduces it by at least this factor per step, and coefficients settle within
 # this many steps; without a minimiser, as for separable data, they never do.
 SHRINKS, LONGEST_WAIT = 0.05, 6
-# Coefficients have settled when a step changes them by at most this part.
-SETTLED = 1e-10
 # The part of the gradient that a singular Hessian may leave unexplained.
 UNANSWERED = 1e-6
 # Factorise the rows themselves if their Gram matrix is singular and this takes about a second.
@@ -85,8 +83,13 @@ class Iterate:
     def __init__(self, problem: Problem, l2: Array, w: Array, b: Array, z: Array | None = None):
         self.problem, self.l2 = problem, l2
         self.w, self.b = w, np.asarray(b, dtype=float)
-        self.z = problem.predictions(w, b) if z is None else z
-        value, slope, curvature = problem.loss.derivatives(problem.y, self.z)
+        passed = problem.row_pass(self.w, self.b) if z is None and np.any(w) else None
+        if passed is not None:
+            self.z, self._product = passed.z, passed.product
+            value, slope, curvature = passed.value, passed.slope, passed.curvature
+        else:
+            self.z, self._product = problem.predictions(w, b) if z is None else z, None
+            value, slope, curvature = problem.loss.derivatives(problem.y, self.z)
         self.primal = problem.weighted_sum(value) + problem.penalty.value(w)
         self.loss_gradient = slope
         self.slope, self.curvature = problem.weighted(slope), problem.weighted(curvature)
@@ -99,7 +102,10 @@ class Iterate:
     def gradient(self) -> Change:
         """∇P; 0 for the bias if there is none."""
         problem = self.problem
-        w = problem.design.transposed_times(self.slope) + self.l2 * self.w
+        product = self._product
+        if product is None:
+            product = problem.design.transposed_times(self.slope)
+        w = product + self.l2 * self.w
         b = self.slope.sum(axis=0) if problem.fit_bias else np.zeros_like(self.b)
         return Change(w, np.asarray(b))
 
@@ -122,23 +128,45 @@ class Iterate:
             return math.inf
         return self.primal - problem.weighted_sum(problem.loss.smallest(problem.y))
 
-    def moved(self, step: Change, t: float, along: Array) -> Iterate:
-        """The iterate after t·step, which moves z by t·along."""
-        w, b = self.w + t * step.w, self.b + t * step.b
-        return Iterate(self.problem, self.l2, w, b, self.z + t * along)
-
-    def slope_along(self, step: Change, along: Array) -> float:
-        """dP/dt in the direction of a step."""
-        return inner(self.slope, along) + inner(self.l2 * self.w, step.w)
-
-    def point(self, estimate: float | None) -> Point:
+    def point(self, estimate: float | None, unsettled: float | None = None) -> Point:
         """The iterate as a `Point`."""
         is_fitted = self.gap_guess is not None and self.gap_guess == self._gap_at_zero
         if is_fitted:
             theta, product = np.zeros_like(self.slope), np.zeros_like(self.w)
         else:
             theta, product = -self.slope, self.l2 * self.w - self.gradient.w
-        return Point(self.w, self.b, self.z, theta, estimate, self.primal, product)
+        return Point(
+            self.w, self.b, self.z, theta, estimate, self.primal, product, unsettled=unsettled
+        )
+
+
+class Line:
+    """The iterates at + t·step.
+
+    The one after a whole step, where most searches end, is computed from its coefficients by a
+    single pass over X, where there is one; the others need only X·step, computed once.
+    """
+
+    def __init__(self, at: Iterate, step: Change):
+        self.start, self.step = at, step
+
+    @cached_property
+    def _along(self) -> Array:
+        """By how much a whole step moves z."""
+        return self.start.problem.design.times(self.step.w) + self.step.b
+
+    def at(self, t: float) -> Iterate:
+        """The iterate after t·step."""
+        at, step = self.start, self.step
+        w, b = at.w + t * step.w, at.b + t * step.b
+        is_passed = t == 1 and at.problem.has_row_pass and np.any(w)
+        return Iterate(at.problem, at.l2, w, b, None if is_passed else at.z + t * self._along)
+
+    def slope(self, there: Iterate) -> float:
+        """dP/dt at one of the iterates."""
+        if "_along" not in vars(self):
+            return there.gradient.dot(self.step)
+        return inner(there.slope, self._along) + inner(there.l2 * there.w, self.step.w)
 
 
 class Factored:
@@ -146,7 +174,7 @@ class Factored:
 
     Near the solution a step with the old factor costs two products with X and no Gram matrix. Once
     the steps shrink fast, the gap is not computed before the coefficients have settled: the last
-    steps cost little, and make coefficients agree to many digits whatever the tolerance.
+    steps cost little, and make coefficients agree to many more digits than the gap requires.
     """
 
     def __init__(self, problem: Problem):
@@ -154,6 +182,7 @@ class Factored:
         self.is_factored = False
         self._by_old: Change | None = None
         self._is_old = False
+        self.unsettled: float | None = None
         self._before, self._waits = math.inf, 0
         # Changes of the parameters and of the gradient, with their products, since the factor.
         self._pairs: list[tuple[Change, Change, float]] = []
@@ -163,16 +192,17 @@ class Factored:
         """Take the first steps by the factor of a similar problem, if its form allows it."""
 
     def estimate(self, at: Iterate) -> float | None:
-        """About P − P*, without a new factor; ∞ while the coefficients are still settling."""
+        """About P − P*, without a new factor."""
+        self.unsettled = None
         if not self.is_factored:
             return at.gap_guess
         self._remember(at)
         self._by_old = self._corrected(at.gradient)
         squared = -at.gradient.dot(self._by_old)
-        is_settling = squared <= SHRINKS * self._before and not self._is_settled(at, squared)
-        self._waits = self._waits + 1 if is_settling else 0
+        is_fast = squared <= SHRINKS * self._before
+        self._waits = self._waits + 1 if is_fast else 0
         if 0 < self._waits <= LONGEST_WAIT:
-            return math.inf
+            self.unsettled = self._relative_change(at, squared)
         return 0.5 * squared if at.gap_guess is None else at.gap_guess
 
     def step(self, at: Iterate, damping: Damping) -> Change | None:
@@ -220,13 +250,15 @@ class Factored:
             step = step.plus(moved, -share - turned.dot(step) / product)
         return step
 
-    def _is_settled(self, at: Iterate, squared: float) -> bool:
+    def _relative_change(self, at: Iterate, squared: float) -> float:
+        """The change of the coefficients by the next step; 0 if it leaves the objective alone."""
         if abs(squared) <= 0.01 * EPS * abs(at.primal):
-            return True
+            return 0.0
         assert self._by_old is not None
         w_size, b_size = self._sizes(Change(at.w, at.b))
         w_change, b_change = self._sizes(self._by_old)
-        return w_change <= SETTLED * w_size and b_change <= SETTLED * max(w_size, b_size)
+        changes = (w_change, w_size), (b_change, max(w_size, b_size))
+        return max(change / size if size > 0 else math.inf for change, size in changes if change)
 
     def _factorise(self, at: Iterate, damping: Damping) -> bool:
         """Compute the Hessian at an iterate; False if it cannot explain the gradient."""

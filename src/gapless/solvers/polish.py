@@ -20,7 +20,7 @@ from ..problem import Parameters, Problem, minimise_bias
 from ._base import Solution
 from .augmented_lagrangian import sharpen
 from .face_newton import newton_on_face
-from .newton_steps import Blocks, Damping, Iterate, Joint, inner, strengths
+from .newton_steps import Blocks, Damping, Iterate, Joint, Line, inner, strengths
 from .normal_equations import NormalMatrix
 from .quadratic_model import evaluate
 
@@ -43,7 +43,8 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
         return solution  # its last convex problem has been polished
     before = solution.gap
     is_smooth = not problem.loss.is_piecewise_linear
-    is_done = before <= _rounding(problem, solution.primal) and is_smooth
+    is_done = before <= _rounding(problem, solution.primal) or solution.is_settled
+    is_done &= is_smooth
     if is_done and not (solution.trace.steps and _has_free_digits(problem)):
         return solution
     began = time.monotonic()
@@ -388,7 +389,7 @@ def _polish_classes(problem: Problem, parameters: Parameters) -> Parameters | No
         step = factored.step(at, Damping())
         if step is None or not -at.gradient.dot(step) > 1e-3 * rounding:
             break
-        at = at.moved(step, 1.0, problem.design.times(step.w) + step.b)
+        at = Line(at, step).at(1.0)
         factored.estimate(at)
     return Parameters(at.w, at.b)
 
