@@ -10,6 +10,7 @@ import small_problems
 from high_precision import Case, minimise, objective
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 from small_problems import COLUMNS, LOSSES, PENALTIES, make
 
 import gapless
@@ -220,6 +221,19 @@ def test_a_gap_that_rounding_hides_is_not_called_optimal(offsets):
     assert certificate.kind == "stopped"
     assert "centre the features" in certificate.verdict
     assert ridge_on(X + 1e-9 * offsets[0], y + 1e-9 * offsets[1]).kind == "optimal"
+
+
+def test_a_target_that_varies_below_rounding_is_not_called_optimal(rng):
+    X = rng.normal(size=(60, 4))
+    y = X @ [1, -1, 0, 0.5]
+    with pytest.warns(ConvergenceWarning):
+        model = gapless.PoissonRegressor(alpha=0).fit(X, 1.7e9 + 60 * y)
+    assert model.certificate_.kind == "stopped"
+    assert "centre" in model.certificate_.verdict
+    with pytest.warns(ConvergenceWarning):
+        model = gapless.LinearRegression().fit(10 * X + 3e15, y)
+    assert model.certificate_.kind == "stopped"
+    assert gapless.PoissonRegressor().fit(X, np.full(60, 0.1)).certificate_.kind == "optimal"
 
 
 def test_the_bound_holds_for_large_coefficients_of_unpenalised_columns():

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from test_solvers import make
 
+from gapless._ground.design import Design
 from gapless.certificates import certify
 from gapless.losses import Loss
-from gapless.penalties import Penalty, by_name
+from gapless.penalties import L1, Penalty, by_name
+from gapless.problem import Problem
 from gapless.solvers import choose, registry, solve
 
 # The others, such as the 0-1 loss, only judge predictions.
@@ -31,3 +33,29 @@ def test_every_cell_is_solved_and_certified(loss, penalty):
     else:
         assert certificate.kind == "stationary", certificate
         assert "not convex" in certificate.verdict
+
+
+@pytest.mark.parametrize("penalty", ["none", "l1", "l2_norm"])
+def test_huber_is_solved_for_targets_far_beyond_its_width(penalty):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 6))
+    y = 1e6 * (X @ rng.normal(size=6) + rng.normal(size=60))
+    problem = Problem(Design(X), y, FITTED["huber"](), by_name(penalty), np.ones(60))
+    solution = solve(problem)
+    assert certify(problem, solution.parameters).kind == "optimal"
+    assert solution.trace.steps < 150
+    few = solve(problem, max_iter=5)
+    assert few.trace.steps <= 5 and few.status == "max_iter"
+
+
+@pytest.mark.parametrize("loss", ["squared", "quantile", "logistic"])
+def test_columns_far_from_zero_are_solved_as_if_they_were_centred(loss):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 4))
+    y = X @ [1, -1, 0, 0.5] + 0.3 * rng.normal(size=60)
+    y = np.sign(y) if loss == "logistic" else y
+    parts = y, FITTED[loss](), L1(3.0), np.ones(60)
+    far, near = (Problem(Design(X + shift), *parts) for shift in (1e8, 0.0))
+    found, expected = solve(far).parameters, solve(near).parameters
+    np.testing.assert_allclose(found.w, expected.w, rtol=1e-5, atol=1e-6)
+    assert certify(far, found).kind == "optimal"

@@ -174,6 +174,14 @@ class Loss:
         """
         return None
 
+    def easier(self, y: Array, z: Array) -> list[tuple[Loss, float]]:
+        """Losses ℓ₁, ℓ₂, … with factors c, so that c·ℓ leads to this one, the easiest first.
+
+        For a loss that has no curvature for most rows at the scores z, and so no useful Newton
+        step: each solution starts the next. Empty if the loss can be minimised from z.
+        """
+        return []
+
     def best_constant(self, y: Array, weights: Array) -> float | None:
         """The best score of a regression if all rows have the same; None if no formula is known."""
         return None

@@ -26,6 +26,10 @@ ENDS = ("interrupted", "time_limit", "callback")
 FAR = 1e6
 # The row space must have this many times fewer coordinates to be worth the detour.
 NARROWER = 4
+# Columns farther from 0 than this multiple of their spread are centred; looked at in a few rows.
+DISTANT, FEW_ROWS = 1e4, 64
+# The tolerance for easier losses, whose solutions are only starts.
+EASED = 1e-3
 
 
 def solve(
@@ -101,6 +105,10 @@ def _solved(
 
     `spaces` keeps the row spaces of designs, which problems on the same rows share.
     """
+    mean = _distant_mean(problem) if chosen.is_exact and problem.fit_bias else None
+    if mean is not None:
+        how = (options, polish, again, spaces)
+        return _solved_centred(mean, chosen, problem, start, *how)
     if _is_moved(chosen, problem):
         if problem.design not in spaces:
             spaces[problem.design] = RowSpace.of(problem.design)
@@ -113,8 +121,8 @@ def _solved(
             except KeyboardInterrupt:  # only the model without features is known
                 known = run(chosen, problem, start, **{**options, "max_iter": 0})
                 return replace(known, status="interrupted")
-        left = None if options["max_iter"] is None else options["max_iter"] - rounds
-        how = ({**options, "max_iter": left}, polish, again, spaces)
+        left = {"max_iter": _left(options["max_iter"], rounds)}
+        how = ({**options, **left}, polish, again, spaces)
         solution = _solved(chosen, moved, begin, *how)
         trace, found = solution.trace, solution.parameters
         trace.steps += rounds
@@ -128,6 +136,14 @@ def _solved(
             return replace(known, status=convex.status)
         if convex is not None:
             start, steps = convex.parameters, convex.trace.steps
+    if chosen.is_exact and start is None:
+        eased = _eased_start(chosen, problem, options)
+        if eased is not None and eased.status in ENDS:
+            known = run(chosen, problem, eased.parameters, **{**options, "max_iter": 0})
+            return replace(known, status=eased.status)
+        if eased is not None:
+            start, steps = eased.parameters, steps + eased.trace.steps
+            options = {**options, "max_iter": _left(options["max_iter"], eased.trace.steps)}
     is_begun = again and start is None and isinstance(chosen, Registered)
     if is_begun and chosen.name == "augmented_lagrangian" and is_quick(problem):
         chosen = replace(chosen, generator=begun_by_descent(chosen.method, options["tol"]))
@@ -137,6 +153,59 @@ def _solved(
         return solution
     solution = _finished(problem, solution, options["tol"])
     return _second_try(problem, solution, options) if again else solution
+
+
+def _distant_mean(problem: Problem) -> Array | None:
+    """The mean of dense columns that lie far from 0 for their spread; None if none does.
+
+    Judged by a few rows, so that it costs nothing where it is not needed.
+    """
+    design = problem.design
+    if design.is_sparse or design.center is not None or not problem.n:
+        return None
+    rows = design.rows(slice(None, None, max(problem.n // FEW_ROWS, 1))).dense()
+    spread = np.ptp(rows, axis=0)
+    if not np.any((spread > 0) & (np.abs(rows[0]) > DISTANT * spread)):
+        return None
+    mean = design.transposed_times(problem.weights) / problem.weights.sum()
+    return mean if np.all(np.isfinite(mean)) else None
+
+
+def _solved_centred(
+    mean: Array, chosen: Solver, problem: Problem, start: Parameters | None, *how
+) -> Solution:
+    """The solution with centred columns: uncentred, rounding would hide the gradients."""
+    moved = replace(problem, design=problem.design.shifted(mean))
+    if start is not None:
+        start = replace(start, b=start.b + mean @ start.w)
+    solution = _solved(chosen, moved, start, *how)
+    trace, found = solution.trace, solution.parameters
+    trace.iterates = [(w, b - mean @ w) for w, b in trace.iterates]
+    return replace(solution, parameters=replace(found, b=np.asarray(found.b - mean @ found.w)))
+
+
+def _left(max_iter: int | None, steps: int) -> int | None:
+    """The steps that are left of a limit; None if there is none."""
+    return None if max_iter is None else max(max_iter - steps, 0)
+
+
+def _eased_start(chosen: Solver, problem: Problem, options: dict) -> Solution | None:
+    """The last solution for easier losses, each started from the one before; None if none is."""
+    if problem.loss.task != "regression":
+        return None
+    null, start, steps, solution = problem.null, None, 0, None
+    for loss, factor in problem.loss.easier(problem.y, problem.predictions(null.w, null.b)):
+        easier = replace(problem, loss=loss, weights=problem.weights * factor)
+        loose = {"tol": max(options["tol"], EASED), "max_iter": _left(options["max_iter"], steps)}
+        solution = run(chosen, easier, start, **{**options, **loose})
+        start = replace(solution.parameters, theta=None)
+        steps += solution.trace.steps
+        if solution.status in ENDS:
+            break
+    if solution is None or start is None:
+        return None
+    solution.trace.steps = steps
+    return replace(solution, parameters=start)
 
 
 def _convex_start(problem: Problem, options: dict) -> Solution | None:
