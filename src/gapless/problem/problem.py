@@ -148,13 +148,14 @@ class Problem:
 
     def row_pass(self, w: Array, b: Array) -> RowPass | None:
         """z, the derivatives at z and the gradient in w by reading X once, where the core can."""
-        if not self.has_row_pass:
+        over_rows = self.loss.row_pass
+        if over_rows is None or not self.has_row_pass:
             return None
         weights = None if self.has_unit_weights else self.weights
-        found = self.design.loss_pass(self.loss.row_pass, w, float(b), self.y, weights)
-        (scores, *derivatives), product = found
+        of_rows, product = self.design.loss_pass(over_rows, w, float(b), self.y, weights)
+        scores, value, slope, curvature = of_rows
         self._keep("scores", w, scores)
-        return RowPass(scores + b, *derivatives, product)
+        return RowPass(scores + b, value, slope, curvature, product)
 
     def primal(self, w: Array, b: Array, z: Array | None = None) -> float:
         """P(w, b)."""
