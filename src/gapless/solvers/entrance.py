@@ -22,8 +22,6 @@ Array = np.ndarray
 
 # The status of a solution after which nothing else is begun.
 ENDS = ("interrupted", "time_limit", "callback")
-# Means of columns beyond this multiple of what varies in them hide it in rounding.
-FAR = 1e6
 # The row space must have this many times fewer coordinates to be worth the detour.
 NARROWER = 4
 # Columns farther from 0 than this multiple of their spread are centred; looked at in a few rows.
@@ -249,17 +247,11 @@ def _look_up(solver: str | Solver, problem: Problem) -> Solver:
 
 
 def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution:
-    """Another solution of a problem on which a solver stalled, if it is better.
+    """Another solver's solution of a problem on which the first stalled, if it is better.
 
-    Rounding stops different solvers on different problems, and less of it is left where the rows
-    are not far from the origin.
+    Rounding stops different solvers on different problems.
     """
-    if solution.status != "stalled":
-        return solution
-    mean = _far_mean(problem)
-    if mean is not None:
-        return _around(mean, problem, solution, options)
-    other = alternative(problem, solution.solver)
+    other = alternative(problem, solution.solver) if solution.status == "stalled" else None
     if other is None:
         return solution
     with np.errstate(all="ignore"):  # overflow shows in the gap
@@ -267,33 +259,6 @@ def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution
     if second.status == "interrupted":
         return replace(solution, status="interrupted")
     return second if second.gap < solution.gap else solution
-
-
-def _far_mean(problem: Problem) -> Array | None:
-    """The means of the columns if one is far larger than what varies in it, and a bias takes it."""
-    design, total = problem.design, float(np.sum(problem.weights))
-    if design.is_sparse or not problem.fit_bias or not total > 0:
-        return None
-    mean = design.transposed_times(problem.weights) / total
-    left = design.shifted(mean).column_square_sums(problem.weights)
-    return mean if np.any(np.abs(mean) > FAR * np.sqrt(left / total)) else None
-
-
-def _around(mean: Array, problem: Problem, solution: Solution, options: dict) -> Solution:
-    """The solution for a copy of the rows around their mean, if it is better.
-
-    The coefficients are the same, and the bias is less by mean·w.
-    """
-    rows = problem.design.dense()
-    rows -= mean
-    with np.errstate(all="ignore"):  # overflow shows in the gap
-        found = solve(replace(problem, design=Design(rows)), **options)
-    if found.status == "interrupted":
-        return replace(solution, status="interrupted")
-    w, b, theta = found.parameters.w, found.parameters.b, found.parameters.theta
-    if not found.gap < solution.gap:
-        return solution
-    return replace(found, parameters=Parameters(w, b - mean @ w, theta))
 
 
 def _finished(problem: Problem, solution: Solution, tol: float) -> Solution:
