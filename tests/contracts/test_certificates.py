@@ -236,14 +236,6 @@ def test_a_target_that_varies_below_rounding_is_not_called_optimal(rng):
     assert gapless.PoissonRegressor().fit(X, np.full(60, 0.1)).certificate_.kind == "optimal"
 
 
-def test_steps_that_were_too_long_are_named_as_the_cause(rng):
-    X = rng.normal(size=(60, 4))
-    with pytest.warns(ConvergenceWarning):
-        model = gapless.SGDClassifier(loss="squared_hinge", random_state=0).fit(X, X[:, 0] > 0)
-    assert "shorten them" in model.certificate_.verdict
-    assert "max_iter" not in model.certificate_.verdict
-
-
 def test_the_bound_holds_for_large_coefficients_of_unpenalised_columns():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(400, 3)), rng.normal(size=400)
