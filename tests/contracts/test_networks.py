@@ -3,7 +3,6 @@
 import importlib
 import pickle
 import sys
-import time
 import warnings
 from dataclasses import dataclass
 
@@ -724,12 +723,11 @@ def test_time_is_limited_and_the_best_epoch_kept(seed):
     model = gapless.MLPClassifier(
         20, max_iter=10**6, tol=0, n_iter_no_change=10**6, time_limit=0.3, random_state=0
     )
-    began = time.monotonic()
     with pytest.warns(ConvergenceWarning, match="time_limit"):
-        model.fit(X, y)
-    assert time.monotonic() - began < 5
-    assert model.n_iter_ > 1
-    assert model.score(X, y) > 0.5
+        model.fit(X, y)  # a million epochs, if nothing ended them
+    assert model.n_iter_ < 10**6
+    losses = gapless.certify(model, X, y).primal / len(X)
+    assert losses <= model.loss_curve_[0] + 1e-6
 
 
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])
