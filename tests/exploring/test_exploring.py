@@ -404,3 +404,17 @@ def test_columns_that_vary_in_a_few_rows_only_do_no_harm():
     found = gapless.explore(table, clusters=1)
     assert np.isfinite(found.coordinates).all()
     assert found.report.odd.shown[0].row == 4
+
+
+def test_missing_numbers_are_what_the_rest_of_the_row_suggests():
+    rng = np.random.default_rng(0)
+    height = rng.normal(170, 10, 200)
+    weight = 0.9 * (height - 170) + 70 + rng.normal(0, 3, 200)
+    full = pl.DataFrame({"height": height, "weight": weight, "noise": rng.normal(size=200)})
+    holed = full.with_columns(
+        weight=pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise("weight")
+    )
+    model = gapless.explore(holed).model
+    filled, known = (model.prepare(table)[:20, 1] for table in (holed, full))
+    left = np.mean((filled - known) ** 2) / np.var(known)
+    assert left < 0.3  # the mean would leave all of it

@@ -31,8 +31,6 @@ Array = np.ndarray
 ROWS = 20_000
 # The training distances kept, and the least variance of a column or component, of 1.
 MOST_DISTANCES, LEAST_VARIANCE = 2_000, 1e-4
-# How often missing numbers are filled with what the components say of the row as filled before.
-FILLINGS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +62,24 @@ class Factors:
         scaled = rows / self.noise
         return scaled - (scaled @ self.directions @ self._inner) @ (self.directions.T / self.noise)
 
-    def precision_of(self, where: slice) -> Array:
+    def precision_of(self, where: slice | Array) -> Array:
         """The block of Σ⁻¹ of some columns."""
         part = self.directions[where] / self.noise[where, None]
         return np.diag(1.0 / self.noise[where]) - part @ self._inner @ part.T
+
+    def filled(self, rows: Array, blank: Array) -> Array:
+        """Rows around their mean, with what is expected of the blank entries given the others.
+
+        With P = Σ⁻¹ that is the x_b for which (Px)_b = 0.
+        """
+        rows = np.where(blank, 0.0, rows)
+        patterns, of_row = np.unique(blank, axis=0, return_inverse=True)
+        for k, pattern in enumerate(patterns):
+            of_pattern, columns = np.flatnonzero(of_row.ravel() == k), np.flatnonzero(pattern)
+            pulled = self.precision_times(rows[of_pattern])[:, columns]
+            expected = -np.linalg.solve(self.precision_of(columns), pulled.T).T
+            rows[np.ix_(of_pattern, columns)] = expected
+        return rows
 
 
 def name_of(place: int) -> str:
@@ -332,7 +344,7 @@ class TableMap(BaseEstimator):
         return np.vstack(scores), np.concatenate(labels), np.concatenate(distances)
 
     def prepare(self, frame: Any) -> Array:
-        """Rows as numbers, with missing ones as the components suggest them from the others.
+        """Rows as numbers; missing ones are what is expected of them given the rest of the row.
 
         Parameters
         ----------
@@ -352,11 +364,11 @@ class TableMap(BaseEstimator):
         for k, name in enumerate(numbers.feature_names_in_):
             missing[:, k] = features[str(name)].is_null().to_numpy()
         rows = np.flatnonzero(missing.any(axis=1))
-        filled, blank = prepared[rows], missing[rows]
-        for _ in range(FILLINGS if len(rows) else 0):
-            rebuilt = self.pipeline_[-1].inverse_transform(self.pipeline_[-1].transform(filled))
-            filled[blank] = rebuilt[blank]
-        prepared[rows] = filled
+        components = self.pipeline_[-1]
+        spread = np.maximum(components.explained_variance_, LEAST_VARIANCE)
+        whole = Factors(components.components_.T, spread, self.noise_)
+        mean = components.mean_
+        prepared[rows] = mean + whole.filled(prepared[rows] - mean, missing[rows])
         return prepared
 
     def _place(self, prepared: Array) -> tuple[Array, Array, Array]:
