@@ -278,8 +278,10 @@ def _unit_scale(H: Array) -> Array:
 
 def _cholesky(H: Array, scale: Array) -> Array | None:
     """The lower factor of H with a unit diagonal; None if H is not positive definite."""
-    scaled = H * np.multiply.outer(scale, scale)
+    scaled = H * scale * scale[:, None]
     np.fill_diagonal(scaled, 1.0)
+    if not np.all(np.isfinite(scaled)):
+        return None
     try:
         return _uninterrupted(scipy.linalg.cho_factor, scaled, True)[0]
     except np.linalg.LinAlgError:

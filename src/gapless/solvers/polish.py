@@ -54,6 +54,8 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
             return solution
         z = problem.predictions(parameters.w, parameters.b)
         primal = problem.primal(parameters.w, parameters.b, z)
+        if not primal <= solution.primal + max(before, _rounding(problem, primal)):
+            return solution  # Newton's method began too far away
         theta = -problem.derivative(z) if parameters.theta is None else parameters.theta
         bound = problem.bound(theta)
         if not problem.penalty.is_convex:

@@ -63,6 +63,8 @@ LBFGS = "lbfgs"
 MOST_EVALUATIONS = 15_000
 # Rows per step with batch_size="auto".
 USUAL_BATCH = 200
+# An epoch of rows that stand for several copies makes up to this many steps.
+STEPS = 20
 # Numbers up to this size lose nothing that matters in float32.
 MODERATE = 1e4
 # A certificate of at most this many multiplications is computed by the fit, others on demand.
@@ -359,14 +361,16 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             )
             progress = Progress(weights, Memory(0, ()), None, self._pace(), history=history)
         else:
-            rows, aside = self._merged(task, data), None
+            (rows, copies), aside = self._merged(task, data), None
             mean = float(np.mean(rows.weights)) if len(rows.weights) else 1.0
             rows = replace(rows, weights=rows.weights / mean)
             if self.early_stopping:
                 has_classes = task.strata is not None
-                rows, aside = kept_aside(rows, has_classes, self.validation_fraction, random)
+                fraction = self.validation_fraction
+                rows, aside = kept_aside(rows, copies, has_classes, fraction, random)
             # Weights and penalty have one factor, so that the minimum stays where it is.
             plan = self._plan(len(rows.weights), float(self.alpha) / mean)
+            plan = replace(plan, passes=_passes(plan, len(rows.weights), float(copies.mean())))
             seen = int(getattr(self, "t_", 0)) if is_warm else 0
             progress = Progress.begin(start, plan.rule, self._pace(), history, seen)
             descent = Descent(engine, rows, task.loss, plan, task.score, aside)
@@ -382,18 +386,24 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         progress.ended = settled if status == "settled" else status
         return Trained(composition, progress.weights, progress, status, len(history.loss) - known)
 
-    def _merged(self, task: Task, data: Training) -> Rows:
-        """The rows to visit: equal ones as one, by content."""
+    def _merged(self, task: Task, data: Training) -> tuple[Rows, Array]:
+        """The rows to visit: equal ones as one, by content; and of how many copies each is made.
+
+        Whole weights are numbers of copies.
+        """
         rows = task.rows
         if self.shuffle:
             distinct = DistinctRows.by(Design(_as_table(rows.X)).equal_rows(data.y), rows.weights)
             positions, weights = distinct.first, distinct.weights
+            copies = distinct.sums(data.sample_weight)
         else:
             positions = np.flatnonzero(rows.weights > 0)
-            weights = rows.weights[positions]
+            weights, copies = rows.weights[positions], data.sample_weight[positions]
+        if np.any(copies != np.floor(copies)):
+            copies = np.ones(len(positions))
         if len(positions) == len(rows.weights) and np.all(np.diff(positions) == 1):
-            return Rows(rows.X, rows.y, weights, rows.shape)
-        return Rows(rows.X, rows.y[positions], weights, rows.shape, positions)
+            return Rows(rows.X, rows.y, weights, rows.shape), copies
+        return Rows(rows.X, rows.y[positions], weights, rows.shape, positions), copies
 
     def _plan(self, rows: int, alpha: float) -> Plan:
         size = min(USUAL_BATCH, rows) if self.batch_size == "auto" else self.batch_size
@@ -736,6 +746,15 @@ def _seed(random_state: Any, random: np.random.RandomState) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(random.randint(np.iinfo(np.int32).max))
+
+
+def _passes(plan: Plan, rows: int, copies: float) -> int:
+    """How often an epoch visits rows that stand for so many copies each.
+
+    Once would be a single step for a table of a few distinct rows, however long it is.
+    """
+    steps = -(-rows // plan.batch_size)
+    return max(1, min(round(copies), -(-STEPS // steps)))
 
 
 def _refuse_noise(composition: Composition) -> None:

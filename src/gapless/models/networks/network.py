@@ -277,7 +277,8 @@ class Network(BaseEstimator):
         rows, aside = replace(rows, weights=rows.weights / mean), None
         if early_stopping:
             has_classes = self._loss.task != "regression"
-            rows, aside = kept_aside(rows, has_classes, validation_fraction, random)
+            copies = np.ones(len(rows.weights))
+            rows, aside = kept_aside(rows, copies, has_classes, validation_fraction, random)
         rule = Adam() if rule is None else rule
         plan = Plan(
             rule,

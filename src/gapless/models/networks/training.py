@@ -34,6 +34,8 @@ NOT_FINITE = (
     "Solver produced non-finite parameter weights. The input data may contain large values and "
     "need to be preprocessed: rescale X, e.g. with StandardScaler(), or shorten the steps, {}."
 )
+# A row that stands for more copies is drawn in this many pieces.
+MOST_PIECES = 20
 TOO_SMALL = (
     "The validation set is too small. Increase 'validation_fraction' or the size of your dataset."
 )
@@ -106,6 +108,8 @@ class Plan:
         Longer gradients are shortened to this norm.
     augment : callable, optional
         (x, random) → x: changes each batch of images at random.
+    passes : int, default=1
+        How often an epoch visits the rows.
     """
 
     rule: Update
@@ -117,6 +121,7 @@ class Plan:
     patience: float = 10
     clip: float | None = None
     augment: Callable[[Array, np.random.Generator], Array] | None = None
+    passes: int = 1
 
 
 @dataclass(eq=False)
@@ -212,11 +217,9 @@ class Descent:
         try:
             with self.engine.running(), np.errstate(all="ignore"):
                 for epoch in range(count):
-                    order = np.arange(len(self.rows.weights))
-                    # In a batch of all rows the order means nothing, and would cost the last bits.
-                    if self.plan.shuffle and self.plan.batch_size < len(order):
-                        order = random.permutation(len(order))
-                    self._epoch(progress, order, (seed, epoch), began)
+                    for visit in range(1, self.plan.passes):
+                        self._visit(progress, self._order(random), (seed, epoch, visit))
+                    self._epoch(progress, self._order(random), (seed, epoch), began)
                     requested = callback(progress.history, self.plan.tol)
                     if self._has_settled(progress):
                         return "settled"
@@ -228,8 +231,27 @@ class Descent:
             return "interrupted"
         return "max_iter"
 
+    def _order(self, random: Any) -> Array:
+        """The order of the rows in a visit."""
+        order = np.arange(len(self.rows.weights))
+        # In a batch of all rows the order means nothing, and would cost the last bits.
+        if self.plan.shuffle and self.plan.batch_size < len(order):
+            order = random.permutation(len(order))
+        return order
+
     def _epoch(self, progress: Progress, order: Array, seed: tuple[int, int], began: float) -> None:
-        plan, size = self.plan, self.plan.batch_size
+        """The last visit of an epoch, which is recorded."""
+        loss, z = self._visit(progress, order, seed)
+        penalised = penalty(self.engine.composition, progress.weights.theta, self.plan.alpha)
+        level = (loss + penalised) / self.total
+        self._record(progress, level, self._score(self.rows, z), time.monotonic() - began)
+        progress.pace.after_epoch(progress.rows_seen)
+
+    def _visit(
+        self, progress: Progress, order: Array, seed: tuple[int, ...]
+    ) -> tuple[float, Array]:
+        """A step for each batch; the sum of the losses before their steps, and the outputs."""
+        size = self.plan.batch_size
         loss, z = 0.0, np.empty((len(order), self.engine.composition.outputs))
         # Batch normalisation cannot learn from a last batch of one row, which has no spread.
         fewest = 2 if self.engine.composition.joins_rows else 1
@@ -240,10 +262,7 @@ class Descent:
             value, z[batch] = self._step(progress, batch, (*seed, k))
             loss += value
         progress.rows_seen += len(order)
-        penalised = penalty(self.engine.composition, progress.weights.theta, plan.alpha)
-        level = (loss + penalised) / self.total
-        self._record(progress, level, self._score(self.rows, z), time.monotonic() - began)
-        progress.pace.after_epoch(progress.rows_seen)
+        return loss, z
 
     def _score(self, rows: Rows, z: Array) -> float:
         """The score of outputs; NaN if there is none."""
@@ -308,17 +327,25 @@ class Descent:
         return False
 
 
-def kept_aside(rows: Rows, has_classes: bool, fraction: float, random: Any) -> tuple[Rows, Rows]:
-    """Rows to learn from, and rows of all classes alike that early stopping keeps aside."""
-    n = len(rows.weights)
+def kept_aside(
+    rows: Rows, copies: Array, has_classes: bool, fraction: float, random: Any
+) -> tuple[Rows, Rows]:
+    """Rows to learn from, and rows of all classes alike that early stopping keeps aside.
+
+    A row that stands for several copies is on both sides, as they would be if they were drawn one
+    by one: with all of a kind on one side, the other would learn that there are none.
+    """
     if not 0 < fraction < 1:
         raise ValueError(
             "early_stopping keeps rows aside: validation_fraction must be more than 0 and less "
             f"than 1, got {fraction!r}."
         )
+    pieces = np.clip(copies, 1, MOST_PIECES).astype(int)
+    drawn = np.repeat(np.arange(len(copies)), pieces)
+    n = len(drawn)
     strata, splitter = None, ShuffleSplit
     if has_classes and (rows.y.ndim == 1 or rows.y.shape[1] == 1):
-        strata = rows.y if rows.y.ndim == 1 else rows.y[:, 0] > 0
+        strata = (rows.y if rows.y.ndim == 1 else rows.y[:, 0] > 0)[drawn]
         splitter = StratifiedShuffleSplit
         counts = np.unique(strata, return_counts=True)[1]
         if counts.min() < 2:
@@ -329,17 +356,25 @@ def kept_aside(rows: Rows, has_classes: bool, fraction: float, random: Any) -> t
         if min(n * fraction, n * (1 - fraction)) < len(counts):
             raise ValueError(
                 f"early_stopping keeps rows of every class aside, but validation_fraction="
-                f"{fraction!r} of {n} distinct rows is too few for {len(counts)} classes; change "
-                "it, or set early_stopping=False."
+                f"{fraction!r} of {n} rows is too few for {len(counts)} classes; change it, or set "
+                "early_stopping=False."
             )
     if n * fraction <= 1:
         raise ValueError(TOO_SMALL)
-    learned, aside = next(
-        splitter(1, test_size=fraction, random_state=random).split(np.zeros(n), strata)
-    )
-    if len(aside) < 2:
+    parts = next(splitter(1, test_size=fraction, random_state=random).split(np.zeros(n), strata))
+    if len(parts[1]) < 2:
         raise ValueError(TOO_SMALL)
-    return rows.some(np.sort(learned)), rows.some(np.sort(aside))
+    learned, aside = (
+        _weighing(rows, np.bincount(drawn[part], minlength=len(copies)) / pieces) for part in parts
+    )
+    return learned, aside
+
+
+def _weighing(rows: Rows, shares: Array) -> Rows:
+    """The rows of which there is a share, with that share of their weights."""
+    kept = np.flatnonzero(shares)
+    some = rows.some(kept)
+    return replace(some, weights=some.weights * shares[kept])
 
 
 def outputs(engine: Engine, weights: Weights, rows: Rows) -> Array:
