@@ -551,7 +551,9 @@ def test_every_solver_minimises_the_same_objective(solver):
     X = rng.integers(0, 2, size=(80, 3)).astype(float)  # 8 distinct rows
     y, weights = X.sum(axis=1), rng.uniform(20.0, 60.0, size=80)
     for given in (None, weights):
-        form = {**REPEATED, "tol": 1e-12, "n_iter_no_change": 800}
+        # An epoch of ten copies each is ten steps.
+        epochs = 80 if given is None else 800
+        form = {**REPEATED, "tol": 1e-12, "max_iter": epochs, "n_iter_no_change": epochs}
         exact = fit(gapless.MLPRegressor(**{**form, "solver": "lbfgs"}), X, y, sample_weight=given)
         model = fit(gapless.MLPRegressor(**form, solver=solver), X, y, sample_weight=given)
         assert_same(model, exact, rtol=1e-3)
@@ -1056,3 +1058,15 @@ def test_without_pytorch_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"pip install 'gapless\[torch\]'"):
         gapless.MLPClassifier(engine="torch").fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_few_distinct_rows_of_many_copies_are_learned_as_they_are(early_stopping):
+    """Copies are kept aside one by one, and an epoch of them is more than one step."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (2000, 4)).astype(float)
+    y = (X[:, 0] != X[:, 1]) ^ (rng.random(2000) < 0.1)
+    model = gapless.MLPClassifier(early_stopping=early_stopping, random_state=0, max_iter=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert model.fit(X, y).score(X, y) > 0.88

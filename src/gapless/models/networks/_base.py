@@ -529,10 +529,11 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         shape = task.rows.shape
         composition = Composition(self._layers_for(shape, task.outputs), shape)
         random = check_random_state(self.random_state)
-        rows = self._merged(task, data)
+        rows, copies = self._merged(task, data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             plan = self._plan(len(rows.weights), float(self.alpha))
+        plan = replace(plan, passes=_passes(plan, len(rows.weights), float(copies.mean())))
         before = vars(self).get("_optimizer")
         dtype = self._precision(data)
         if before is not None:
