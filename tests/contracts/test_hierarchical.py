@@ -114,7 +114,10 @@ def test_a_time_limit_ends_the_fit_and_keeps_the_old_model(linkage):
     assert model.merge_table_ is before
 
 
-def test_control_comes_back_at_once_after_ctrl_c():
+def test_control_comes_back_at_once_after_ctrl_c(request):
+    # In the background a shell ignores Ctrl-C, and so do its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     X = np.random.default_rng(4).normal(size=(150_000, 30))  # several minutes on one thread
     for linkage in ("single", "ward", "centroid"):
         model = AgglomerativeClustering(linkage=linkage)
