@@ -34,6 +34,7 @@ MOST_WORK = 1e9  # the same for conjugate gradients
 MOST_PRODUCTS = 300  # of all their steps together: a solver takes about as many
 ROUNDS = 8  # how often the active set may be corrected
 STEPS = 10  # of Newton's method or of iterative refinement
+FAR = 1e-3  # of P₀: by so much an objective is clearly worse
 SETTLED = 1e-9  # relative change of the coefficients by the last Newton step
 
 
@@ -54,7 +55,7 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
             return solution
         z = problem.predictions(parameters.w, parameters.b)
         primal = problem.primal(parameters.w, parameters.b, z)
-        if not primal <= solution.primal + max(before, _rounding(problem, primal)):
+        if not primal <= solution.primal + max(before, FAR * problem.scale):
             return solution  # Newton's method began too far away
         theta = -problem.derivative(z) if parameters.theta is None else parameters.theta
         bound = problem.bound(theta)
