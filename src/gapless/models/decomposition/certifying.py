@@ -61,20 +61,16 @@ def certify_components(
     is_loose = known.method in ("random probes", "trace")
     is_best_known = primal + known.attained <= scatter.total * (1 + TOLERANCE) + 2 * rounding
     is_proved = not (is_loose and is_best_known)
-    return judged_variance(
+    cure = OTHERS if is_proved else LOOSE
+    return _judged(
+        scatter,
+        known,
+        residuals,
         primal,
-        scatter.total,
-        known.value,
-        count=count,
-        tol=TOLERANCE,
-        rounding=rounding,
-        residuals=residuals,
-        method=known.method,
+        rounding,
         is_exact=is_exact,
         is_proved=is_proved,
-        cure=OTHERS if is_proved else LOOSE,
-        is_constant=scatter.is_of_equal_rows,
-        of=VARIANCE if scatter.design.center is not None else SQUARES,
+        cure=cure,
     )
 
 
@@ -90,18 +86,33 @@ def certify_stopped(
         size = scatter.design.d
         known = bound_by_trace(found.inner, found.rest, count, scatter.total, size)
     primal, rounding = _unexplained(scatter, V, M, mean)
+    return _judged(scatter, known, residuals, primal, rounding, cure=STOPPED)
+
+
+def _judged(
+    scatter: Scatter,
+    known: SumBound,
+    residuals: Array,
+    primal: float,
+    rounding: float,
+    *,
+    cure: str,
+    is_exact: bool = False,
+    is_proved: bool = True,
+) -> Certificate:
+    """The certificate of components with these residuals that leave `primal`."""
     return judged_variance(
         primal,
         scatter.total,
         known.value,
-        count=count,
+        count=len(residuals),
         tol=TOLERANCE,
         rounding=rounding,
         residuals=residuals,
         method=known.method,
-        is_exact=False,
-        is_proved=True,
-        cure=STOPPED,
+        is_exact=is_exact,
+        is_proved=is_proved,
+        cure=cure,
         is_constant=scatter.is_of_equal_rows,
         of=VARIANCE if scatter.design.center is not None else SQUARES,
     )
