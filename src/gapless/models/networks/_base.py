@@ -369,8 +369,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 fraction = self.validation_fraction
                 rows, aside = kept_aside(rows, copies, has_classes, fraction, random)
             # Weights and penalty have one factor, so that the minimum stays where it is.
-            plan = self._plan(len(rows.weights), float(self.alpha) / mean)
-            plan = replace(plan, passes=_passes(plan, len(rows.weights), float(copies.mean())))
+            plan = self._plan(len(rows.weights), float(copies.mean()), float(self.alpha) / mean)
             seen = int(getattr(self, "t_", 0)) if is_warm else 0
             progress = Progress.begin(start, plan.rule, self._pace(), history, seen)
             descent = Descent(engine, rows, task.loss, plan, task.score, aside)
@@ -405,7 +404,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             return Rows(rows.X, rows.y, weights, rows.shape), copies
         return Rows(rows.X, rows.y[positions], weights, rows.shape, positions), copies
 
-    def _plan(self, rows: int, alpha: float) -> Plan:
+    def _plan(self, rows: int, copies: float, alpha: float) -> Plan:
+        """How to descend over rows that stand for so many copies each."""
         size = min(USUAL_BATCH, rows) if self.batch_size == "auto" else self.batch_size
         if size > rows:
             warnings.warn(
@@ -413,16 +413,18 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 "distinct rows; all of them are one batch.",
                 stacklevel=5,
             )
+        size = max(1, min(size, rows))
         return Plan(
             rule=self._rule(),
             alpha=alpha,
-            batch_size=max(1, min(size, rows)),
+            batch_size=size,
             max_iter=self.max_iter,
             shuffle=self.shuffle,
             tol=self.tol,
             patience=self.n_iter_no_change,
             clip=self.clip,
             augment=self._augmentation(),
+            passes=_passes(-(-rows // size), copies),
         )
 
     def _rule(self) -> Update:
@@ -532,8 +534,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         rows, copies = self._merged(task, data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            plan = self._plan(len(rows.weights), float(self.alpha))
-        plan = replace(plan, passes=_passes(plan, len(rows.weights), float(copies.mean())))
+            plan = self._plan(len(rows.weights), float(copies.mean()), float(self.alpha))
         before = vars(self).get("_optimizer")
         dtype = self._precision(data)
         if before is not None:
@@ -749,12 +750,11 @@ def _seed(random_state: Any, random: np.random.RandomState) -> int:
     return int(random.randint(np.iinfo(np.int32).max))
 
 
-def _passes(plan: Plan, rows: int, copies: float) -> int:
-    """How often an epoch visits rows that stand for so many copies each.
+def _passes(steps: int, copies: float) -> int:
+    """How often an epoch visits rows that take so many steps and stand for so many copies each.
 
     Once would be a single step for a table of a few distinct rows, however long it is.
     """
-    steps = -(-rows // plan.batch_size)
     return max(1, min(round(copies), -(-STEPS // steps)))
 
 
