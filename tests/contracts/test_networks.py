@@ -1,10 +1,13 @@
 """Networks keep their promises: gradients, rows and weights, threads, interrupts, both gaps."""
 
 import importlib
+import io
+import itertools
 import pickle
 import sys
 import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,11 +19,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import models, networks
+from gapless._ground import progress
 from gapless._ground.threads import threads
 from gapless.evaluation import gradient_check, memorise
 from gapless.losses import Huber, Loss
-from gapless.models.networks import engines
+from gapless.models.networks import engines, training
 from gapless.models.networks.composition import Composition
+from gapless.models.networks.history import History, Underway
 from gapless.models.networks.layers import (
     AveragePool2D,
     BatchNorm,
@@ -38,6 +43,7 @@ from gapless.models.networks.layers import (
 )
 from gapless.models.networks.layers.entries import entries_of
 from gapless.models.networks.layers.joined import joined
+from gapless.models.networks.refits import FEW_ROWS
 from gapless.solvers import Adam, AveragedMomentum, Cosine, Momentum, Plain, StepDecay
 from public_estimators import public_estimators
 
@@ -738,7 +744,7 @@ def test_an_interrupt_keeps_the_best_weights(solver, seed, monkeypatch):
     model = gapless.MLPClassifier(6, solver=solver, max_iter=50, tol=0, random_state=0)
     seen = []
 
-    def interrupted(self, callback):
+    def interrupted(self, callback, known=0):
         def after(history, target):
             seen.append(history.loss[-1])
             if len(seen) == 5:
@@ -877,6 +883,29 @@ def test_small_parameters_do_not_look_stationary(seed):
         found = gapless.certify(model, scale * X, y)  # only the first weights have a slope
         assert found.kind == "stopped"
         assert "following the gradient" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("beyond", "words"), [(2.0**-50, "stopped at a kink"), (2.0**-7, "following the gradient")]
+)
+def test_at_a_kink_the_gradient_is_not_said_to_lead_down(beyond, words):
+    # v·max(0, wx + b) + c: the first row is `beyond` the kink. On this side the slopes in (w, b)
+    # are (3, 1) − (1, 1), along which the objective falls; on the other −(1, 1), and it rises.
+    X, network = np.array([[3.0], [1.0]]), networks.Network([Dense(1), ReLU(), Dense(1)], "squared")
+    network.build(1, random_state=0)
+    w, b, v, c = network.parameters
+    w[:], b[:], v[:], c[:] = -0.125, 0.375 + beyond, 1, 0
+    y = network.predict(X).ravel() + np.array([-1, 1])
+    slopes = np.concatenate([part.ravel() for part in network.objective(X, y)[1]])
+    assert slopes[:2] == pytest.approx([2, 0])
+    found = gapless.certify(network, X, y)
+    assert found.kind == "stopped"
+    assert found.verdict.startswith("stopped")
+    assert words in found.verdict
+    before = network.objective(X, y)[0]
+    for array, slope in zip(network.parameters, network.objective(X, y)[1]):
+        array -= 1e-4 * slope
+    assert (network.objective(X, y)[0] < before) == ("following" in words)
 
 
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])
@@ -1070,3 +1099,98 @@ def test_few_distinct_rows_of_many_copies_are_learned_as_they_are(early_stopping
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert model.fit(X, y).score(X, y) > 0.88
+
+
+@pytest.mark.parametrize(
+    ("parameters", "cure"),
+    [
+        ({"hidden_layer_sizes": 1, "solver": "lbfgs", "max_iter": 15}, "hidden_layer_sizes="),
+        ({"hidden_layer_sizes": 10, "max_iter": 2, "learning_rate_init": 0.05}, "max_iter="),
+    ],
+)
+def test_a_network_that_is_too_small_or_hardly_trained_is_under_fitted(parameters, cure):
+    # Just enough rows for one part kept aside, so that every version is trained only once.
+    X = np.random.RandomState(0).uniform(-2, 2, (FEW_ROWS + 1, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    model = gapless.MLPClassifier(
+        activation="tanh", alpha=0, tol=1e-2, random_state=0, **parameters
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = model.fit(X, y).generalization_
+    assert result.verdict.startswith("under-fitted")
+    assert cure in result.verdict
+
+
+class Terminal(io.StringIO):
+    """Keeps what is written to a terminal."""
+
+    def isatty(self):
+        return True
+
+    @property
+    def lines(self):
+        return [line.strip() for line in self.getvalue().split("\r") if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("before", "validation", "unit", "text"),
+    [
+        ([], [0.9, 0.95, 0.97], "epoch", "epoch 3 of 200, loss 0.12, validation 0.97, about 39 s"),
+        ([], [], "step", "step 3 of 200, loss 0.12, accuracy 0.99, about 39 s"),
+        # A training that goes on: 50 s went by before it.
+        ([20.0, 50.0], [], "epoch", "epoch 3 of 200, loss 0.12, accuracy 0.99, about 39 s"),
+    ],
+)
+def test_the_line_of_progress_tells_what_is_left(before, validation, unit, text, monkeypatch):
+    clock = iter([0.0, 0.6, 3.0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    start = before[-1] if before else 0.0
+    history = History(
+        loss=[1.0] * len(before) + [0.5, 0.2, 0.12],
+        score=[0.5] * len(before) + [0.8, 0.9, 0.99],
+        validation=validation,
+        seconds=[*before, start + 0.2, start + 0.4, start + 0.6],
+    )
+    stream = Terminal()
+    line = progress.ProgressLine("MLPClassifier", stream)
+    line.show(Underway(history, len(before), 200, unit), 0.0)
+    assert stream.lines == []  # too early
+    line.show(Underway(history, len(before), 200, unit), 0.0)
+    assert stream.lines == [f"MLPClassifier: {text} left"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "0 s"), (99.0, "99 s"), (150.0, "2 min"), (7000.0, "2 h")]
+)
+def test_what_is_left_is_told_in_a_readable_unit(seconds, text, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(progress, "REFRESH_SECONDS", -1.0)
+    stream = Terminal()
+    history = History(loss=[1.0], score=[np.nan], seconds=[seconds])
+    progress.ProgressLine("MLPRegressor", stream).show(Underway(history, 0, 2), 0.0)
+    assert stream.lines == [f"MLPRegressor: epoch 1 of 2, loss 1, about {text} left"]
+
+
+@pytest.mark.parametrize("is_network", [True, False])
+def test_fits_show_the_epochs_left(is_network, monkeypatch):
+    ticks = itertools.count(0.0, 10.0)
+    clock = SimpleNamespace(monotonic=lambda: next(ticks))
+    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(training, "time", clock)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    X, y = make_data(gapless.MLPClassifier, 0)
+    if is_network:
+        network = networks.Network([Dense(len(set(y)))])
+        network.fit(X, np.unique(y, return_inverse=True)[1], epochs=4, early_stopping=True)
+    else:
+        fit(gapless.MLPClassifier(**FEW, early_stopping=True), X, y)
+    lines = sys.stderr.lines
+    assert [line.split(",")[0].split(": ")[1] for line in lines] == [
+        f"epoch {k} of 4" for k in (1, 2, 3, 4)
+    ]
+    for line in lines:
+        assert ", validation " in line
+    assert lines[-1].endswith("about 0 s left")
+    # The history reads the clock 10, 30 and 50 s after training began, the line in between.
+    assert lines[2].endswith("about 17 s left")

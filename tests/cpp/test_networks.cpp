@@ -1,5 +1,6 @@
 // Networks, for the sanitizers: convolution and pooling apart and in one pass, windows at the
-// borders, strides, odd sides, few and many filters; rows of zeros, the last group cut short; Adam.
+// borders, strides, odd sides, few and many filters; rows of zeros, the last group cut short; Adam;
+// dense layers in one call.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -7,6 +8,7 @@
 
 #include "check.hpp"
 #include "naive_blas.hpp"
+#include "networks/dense.hpp"
 #include "networks/images.hpp"
 #include "networks/pooled.hpp"
 #include "networks/rows.hpp"
@@ -161,9 +163,60 @@ void all() {
     adam_goes_down<T>();
 }
 
+// The gradient against differences: rows that are mostly 0 or not, in an order of their own, the
+// last group of four cut short, units that fill no panel, each loss and each bend.
+void dense_gradient_is_the_slope(Index n, Index d, Index units, std::int64_t bend_kind,
+                                 OutputLoss loss, double zeros) {
+    const Context context{blas, 2, never};
+    const Index outputs = 3, all = n + 2;
+    const Index sizes[] = {d, units, outputs};
+    const std::int64_t bends[] = {bend_kind, 0};
+    const DenseNetwork network{2, sizes, bends, loss};
+    const auto x = drawn<double>(all * d, zeros), targets = drawn<double>(all * outputs);
+    std::vector<double> signs(targets), weights(all, 0.7), z(all * outputs);
+    for (double& y : signs) y = y < 0 ? -1 : 1;
+    std::vector<std::int64_t> classes(all), rows(n), position(all);
+    for (Index i = 0; i < all; ++i) classes[i] = i % outputs, position[i] = all - 1 - i;
+    for (Index i = 0; i < n; ++i) rows[i] = i + 1;
+    const Batch<double, double> batch{
+        x.data(),       position.data(),
+        rows.data(),    n,
+        classes.data(), (loss == OutputLoss::logistic ? signs : targets).data(),
+        weights.data()};
+    const Index room = scratch_size(n, d);
+    std::vector<std::int32_t> index(room / 4);
+    std::vector<double> value(room);
+    const Scratch<double> scratch{index.data(), value.data()};
+    auto theta = drawn<double>((d + 1) * units + (units + 1) * outputs);
+    std::vector<double> gradient(theta.size()), unused(theta.size());
+    const auto mean_loss = [&](std::vector<double>& to) {
+        return dense_gradient(network, batch, theta.data(), 0.0, z.data(), to.data(), scratch,
+                              context) /
+               double(n);
+    };
+    mean_loss(gradient);
+    for (std::size_t k = 0; k < theta.size(); k += 7) {
+        const double step = 1e-6, here = theta[k];
+        theta[k] = here + step;
+        const double above = mean_loss(unused);
+        theta[k] = here - step;
+        const double below = mean_loss(unused);
+        theta[k] = here;
+        CHECK(std::abs((above - below) / (2 * step) - gradient[k]) <=
+              1e-6 * (1 + std::abs(gradient[k])));
+    }
+}
+
 }  // namespace
 
 int main() {
+    for (std::int64_t bend_kind : {0, 2, 3})
+        for (const OutputLoss loss :
+             {OutputLoss::softmax, OutputLoss::squared, OutputLoss::logistic})
+            for (const double zeros : {0.0, 0.9}) {
+                dense_gradient_is_the_slope(7, 40, 19, bend_kind, loss, zeros);
+                dense_gradient_is_the_slope(1, 5, 3, bend_kind, loss, zeros);
+            }
     all<float>();
     all<double>();
     return report();

@@ -1,5 +1,6 @@
 // Python bindings of networks.
 #include "bindings/bindings.hpp"
+#include "networks/dense.hpp"
 #include "networks/images.hpp"
 #include "networks/pooled.hpp"
 #include "networks/rows.hpp"
@@ -233,8 +234,72 @@ void adam(const VectorOut<T>& parameters, const VectorIn<T>& gradient, const Vec
               {length, beta_1, beta_2, epsilon, decay, steps});
 }
 
+// Returns Σ sᵢ ℓᵢ over the batch.
+template <class X, class T>
+double gradient_of_dense(const MatrixIn<X>& x, const Maybe<std::int64_t>& position,
+                         const VectorIn<std::int64_t>& rows, const Maybe<std::int64_t>& classes,
+                         const std::optional<MatrixIn<T>>& targets, const VectorIn<double>& weights,
+                         const VectorIn<std::int64_t>& sizes, const VectorIn<std::int64_t>& bends,
+                         std::int64_t loss, const VectorIn<T>& theta, double strength,
+                         const MatrixOut<double>& z, const VectorOut<T>& gradient,
+                         const VectorOut<std::int32_t>& index, const VectorOut<T>& value,
+                         int threads, double deadline) {
+    const Index layers = extent(bends, 0), all = extent(weights, 0);
+    check(layers >= 1 && extent(sizes, 0) == layers + 1, "sizes must have one more than layers");
+    check(loss >= 0 && loss <= 2, "loss must be 0, 1 or 2");
+    Index parameters = 0;
+    for (Index l = 0; l < layers; ++l) {
+        check(bends.data()[l] >= 0 && bends.data()[l] <= 3, "bends must be 0 to 3");
+        check(sizes.data()[l] >= 1 && sizes.data()[l + 1] >= 1, "sizes must be at least 1");
+        parameters += (sizes.data()[l] + 1) * sizes.data()[l + 1];
+    }
+    const Index outputs = sizes.data()[layers];
+    check(extent(x, 1) == sizes.data()[0], "x must have as many columns as the network inputs");
+    check(extent(theta, 0) == parameters && extent(gradient, 0) == parameters,
+          "theta and gradient must have an entry for each parameter");
+    check_shape(z, all, outputs, "z must have a row for each row and a column for each output");
+    check(position || extent(x, 0) == all, "x must have a row for each weight");
+    check_length(position, all, "position must have an entry for each weight");
+    check_length(classes, all, "classes must have an entry for each weight");
+    if (targets) check_shape(*targets, all, outputs, "targets must have the shape of z");
+    check(loss == 0 ? bool(classes) : bool(targets), "the loss needs targets");
+    for (Index i = 0; i < extent(rows, 0); ++i) {
+        const Index k = rows.data()[i];
+        check(k >= 0 && k < all, "a row is out of range");
+        check(!position || (position->data()[k] >= 0 && position->data()[k] < extent(x, 0)),
+              "a position is out of range");
+        check(loss != 0 || (classes->data()[k] >= 0 && classes->data()[k] < outputs),
+              "a class is out of range");
+    }
+    const DenseNetwork network{layers, sizes.data(), bends.data(), static_cast<OutputLoss>(loss)};
+    const Batch<X, T> batch{
+        x.data(),        data_or_null(position), rows.data(),
+        extent(rows, 0), data_or_null(classes),  targets ? targets->data() : nullptr,
+        weights.data()};
+    check(batch.n > 0, "a batch must have rows");
+    const Index room = scratch_size(batch.n, sizes.data()[0]);
+    check(extent(value, 0) >= room && 4 * extent(index, 0) >= room, "there is too little room");
+    const Scratch<T> scratch{index.data(), value.data()};
+    double sum = 0;
+    run(threads, deadline, [&](const Context& context) {
+        sum = dense_gradient(network, batch, theta.data(), static_cast<T>(strength), z.data(),
+                             gradient.data(), scratch, context);
+    });
+    return sum;
+}
+
+template <class X, class T>
+void define_dense(nb::module_& m) {
+    m.def("dense_gradient", &gradient_of_dense<X, T>, array("x"), maybe("position"), array("rows"),
+          maybe("classes"), maybe("targets"), array("weights"), array("sizes"), array("bends"),
+          "loss"_a, array("theta"), "strength"_a, array("z"), array("gradient"), array("index"),
+          array("value"), "threads"_a, "deadline"_a);
+}
+
 template <class T>
 void define_for(nb::module_& m) {
+    define_dense<float, T>(m);
+    define_dense<double, T>(m);
     m.def("convolve", &convolution<T>, array("x"), array("weights"), array("bias"), "stride"_a,
           "margin"_a, array("y"), "threads"_a, "deadline"_a);
     m.def("convolve_back", &convolution_back<T>, array("dy"), array("weights"), "stride"_a,
@@ -269,6 +334,7 @@ void define_for(nb::module_& m) {
 }  // namespace
 
 void define_network_functions(nb::module_& m) {
+    m.def("dense_scratch_size", &scratch_size, "rows"_a, "columns"_a);
     define_for<float>(m);
     define_for<double>(m);
 }

@@ -71,7 +71,8 @@ def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[An
 class ProgressLine:
     """One line on a terminal, rewritten while a long fit runs.
 
-    It shows step, objective and gap of a solver's trace, or any other object as printed.
+    It shows step, objective and gap of a solver's trace, or any other object as printed; and for
+    how long the fit has run, or its `seconds_left` if the object knows them.
     """
 
     def __init__(self, name: str, stream: TextIO | None):
@@ -87,7 +88,9 @@ class ProgressLine:
         if self.stream is None or not self.stream.isatty():
             return
         self.shown = now
-        text = f"{self.name}: {_words(trace, target)}, {now - self.began:.0f} s"
+        left = getattr(trace, "seconds_left", None)
+        ran = f"{now - self.began:.0f} s" if left is None else f"about {_duration(left)} left"
+        text = f"{self.name}: {_words(trace, target)}, {ran}"
         self.stream.write("\r" + text.ljust(self.width))
         self.stream.flush()
         self.width = len(text)
@@ -106,3 +109,10 @@ def _words(trace: Any, target: float) -> str:
     known = [gap for gap in trace.gap if math.isfinite(gap)]
     gap = f"gap {known[-1]:.2g}, stops at {target:.2g}" if known else "gap not known yet"
     return f"step {trace.steps}, objective {trace.primal[-1]:.6g}, {gap}"
+
+
+def _duration(seconds: float) -> str:
+    """Seconds in the unit in which they are easy to read."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"

@@ -49,7 +49,7 @@ from ...solvers import (
 from ...unseen import JUDGED, Remembering, as_fitted, take_over
 from .composition import Composition, Weights
 from .engines import BuiltIn, Engine
-from .history import History
+from .history import History, Underway
 from .layers import Layer
 from .objective import Rows, certificate_of, value_and_gradient
 from .refits import NetworkFit
@@ -355,7 +355,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 max_fun=getattr(self, "max_fun", MOST_EVALUATIONS),
-                callback=self._told(callback),
+                callback=self._told(callback, known),
                 history=history,
                 score=task.score,
             )
@@ -373,7 +373,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             seen = int(getattr(self, "t_", 0)) if is_warm else 0
             progress = Progress.begin(start, plan.rule, self._pace(), history, seen)
             descent = Descent(engine, rows, task.loss, plan, task.score, aside)
-            status = descent.through(progress, random, self._told(callback))
+            status = descent.through(progress, random, self._told(callback, known))
             is_cut = self.early_stopping or status in ("interrupted", "time_limit")
             if is_cut and progress.best is not None:
                 # What the rule remembers belongs to the last weights, which are given up.
@@ -463,13 +463,16 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         """The weights that the model shows, if they are of the same network."""
         return self._kept_weights(composition).astype(dtype)
 
-    def _told(self, callback: Any) -> Callable[[Any, float], bool]:
+    def _told(self, callback: Any, known: int = 0) -> Callable[[Any, float], bool]:
+        """What to do after an epoch, if a history begins with so many known ones."""
+        unit = "step" if self.solver == LBFGS else "epoch"
+
         def after_epoch(history: History, target: float) -> bool:
             if self.verbose:
                 print(f"Iteration {len(history.loss)}, loss = {history.loss[-1]:.8f}")
                 if history.validation:
                     print(f"Validation score: {history.validation[-1]:f}")
-            return bool(callback(history, target))
+            return bool(callback(Underway(history, known, self.max_iter, unit), target))
 
         return after_epoch
 

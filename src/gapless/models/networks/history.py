@@ -77,3 +77,46 @@ class History:
             The axes with the loss; the scores have an axis of their own at the right.
         """
         return pictures().training(self, against=against, axes=axes)
+
+
+@dataclass(frozen=True, eq=False)
+class Underway:
+    """A training that is not over. Prints as the last epoch, of how many.
+
+    Parameters
+    ----------
+    history : History
+        What it has reached.
+    before : int
+        How many of its epochs were made by earlier trainings.
+    planned : int
+        The most epochs of this one.
+    unit : str, default="epoch"
+        What an epoch is called.
+    """
+
+    history: History
+    before: int
+    planned: int
+    unit: str = "epoch"
+
+    @property
+    def done(self) -> int:
+        """How many epochs this training has made."""
+        return len(self.history.loss) - self.before
+
+    @property
+    def seconds_left(self) -> float:
+        """For the epochs that are left, if they take as long as those before."""
+        seconds = self.history.seconds
+        began = seconds[self.before - 1] if self.before else 0.0
+        return (seconds[-1] - began) / self.done * (self.planned - self.done)
+
+    def __str__(self) -> str:
+        history = self.history
+        name, score = history.metric, history.score[-1]
+        if len(history.validation) == len(history.loss):
+            name, score = "validation", history.validation[-1]
+        scores = "" if math.isnan(score) else f", {name} {score:.2g}"
+        of = f"{self.unit} {self.done} of {self.planned}"
+        return f"{of}, loss {history.loss[-1]:.2g}{scores}"

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from ... import losses
 from ..._ground.interrupt import time_limit
+from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Numbers, Value
 from ..._ground.validation import read_weights
 from ...certificates import Certificate
@@ -22,7 +23,7 @@ from ._base import CURES, Differentiable, accuracy, explained
 from .augmentation import Augmentation
 from .composition import Composition, Weights
 from .engines import BuiltIn, Engine
-from .history import History
+from .history import History, Underway
 from .inputs import rows_of, targets_of
 from .layers import Layer
 from .objective import Rows, certificate_of, value_and_gradient
@@ -296,8 +297,13 @@ class Network(BaseEstimator):
         progress = replace(fresh.progress_.continued(fresh.weights.copy(), rule), pace=pace)
         score = explained(self._loss) if self._loss.task == "regression" else accuracy
         descent = Descent(fresh._engine(), rows, self._loss, plan, score, aside)
-        with time_limit(seconds):
-            status = descent.through(progress, random)
+        known = len(progress.history.loss)
+        with watch(self, rows.X, rows.y) as callback, time_limit(seconds):
+            status = descent.through(
+                progress,
+                random,
+                lambda history, target: callback(Underway(history, known, int(epochs)), target),
+            )
         is_cut = early_stopping or status in ("interrupted", "time_limit")
         if is_cut and progress.best is not None:
             memory = rule.begin(progress.best.theta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,15 @@ import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.validation import Training
-from ...unseen import Dial, OnlyRefittable, changing
+from ...unseen import Dial, OnlyRefittable, changing, more_rounds
 
 Array = np.ndarray
 
 # Fits with more rows than this are judged by one part kept aside, which takes one more fit.
 FEW_ROWS = 300
+# A richer network has so many times the units of each hidden layer, but no more than these: wider
+# layers are hardly ever too narrow, and take long to train.
+GROWTH, MOST_UNITS = 5, 200
 
 
 class NetworkFit(OnlyRefittable):
@@ -105,8 +109,14 @@ class NetworkFit(OnlyRefittable):
         return self._by_strength(1000.0)
 
     def richer(self):
-        """A weaker one, and then none."""
-        return self._by_strength(0.001)
+        """A weaker one; more epochs if they ran out; wider hidden layers."""
+        given = self.estimator
+        dials = self._by_strength(0.001)
+        if given.n_iter_ >= given.max_iter:
+            dials.append(changing(more_rounds("max_iter", int(given.max_iter)), self._with))
+        if hasattr(given, "hidden_layer_sizes") and given._sizes():
+            dials.append(changing(_wider(given._sizes()), self._with))
+        return dials
 
     def _by_strength(self, factor: float) -> list[Dial]:
         # A penalty below 1/1000 of the weight of a row is next to none.
@@ -130,6 +140,18 @@ class _Sampled(NetworkFit):
     def model(self):
         """The model of these rows."""
         return self.estimator._refitted(self.data, self.seed)
+
+
+def _wider(sizes: list[int]) -> Callable[[int], dict[str, Any] | None]:
+    """Several times the units of each hidden layer, and again, within reason."""
+
+    def changes(step: int) -> dict[str, Any] | None:
+        more = [size * GROWTH**step for size in sizes]
+        if max(more) > MOST_UNITS:
+            return None
+        return {"hidden_layer_sizes": more[0] if len(more) == 1 else more}
+
+    return changes
 
 
 def _table(X: Any) -> Any:

@@ -20,6 +20,7 @@ from ..._ground.interrupt import TimeLimit, check
 from ...losses import Loss
 from ...solvers import Memory, StepSize, Update, clipped
 from .composition import Weights
+from .dense_batches import DenseBatches, dense_batches
 from .engines import AT_ONCE, Engine
 from .history import History
 from .objective import Rows, penalty, row_losses, value_and_gradient
@@ -202,6 +203,7 @@ class Descent:
         self.engine, self.rows, self.loss, self.plan = engine, rows, loss, plan
         self.score, self.aside = score, aside
         self.total = float(rows.weights.sum())
+        self._prepared: dict[Any, DenseBatches | None] = {}
 
     def through(
         self,
@@ -259,8 +261,7 @@ class Descent:
         for k, (start, end) in enumerate(pairwise([0, *ends])):
             check()
             batch = order[start:end]
-            value, z[batch] = self._step(progress, batch, (*seed, k))
-            loss += value
+            loss += self._step(progress, batch, (*seed, k), z)
         progress.rows_seen += len(order)
         return loss, z
 
@@ -270,31 +271,53 @@ class Descent:
             return math.nan
         return float(self.score(rows.y, z, rows.weights))
 
-    def _step(self, progress: Progress, batch: Array, seed: tuple[int, ...]) -> tuple[float, Array]:
-        """One step; the sum of the losses of the batch before it, and its outputs."""
+    def _step(
+        self, progress: Progress, batch: Array, seed: tuple[int, ...], outputs: Array
+    ) -> float:
+        """One step; the sum of the losses of the batch before it. Writes its outputs."""
         plan, weights = self.plan, progress.weights
-        dtype = weights.theta.dtype
+        ahead = plan.rule.look_ahead(weights.theta, progress.memory)
+        at = weights if ahead is weights.theta else replace(weights, theta=ahead)
+        # A batch stands for all rows: its mean gradient for Σ sᵢℓᵢ/n, so the penalty is α/n.
+        strength = plan.alpha / len(self.rows.weights)
+        known = self._batches(weights.theta.dtype)
+        if known is None:
+            value, gradient = self._by_layers(at, batch, seed, strength, outputs)
+        else:
+            value, gradient = known.gradient(at.theta, batch, strength, outputs)
+        gradient = clipped(gradient, plan.clip)
+        length = progress.pace.length(progress.memory.steps)
+        progress.memory = plan.rule.step_in_place(weights.theta, gradient, length, progress.memory)
+        return value
+
+    def _batches(self, dtype: Any) -> DenseBatches | None:
+        """The rows as the core takes them, if it computes the whole gradient of a batch."""
+        if self.plan.augment is not None:
+            return None
+        if dtype not in self._prepared:
+            self._prepared[dtype] = dense_batches(self.engine, self.rows, self.loss, dtype)
+        return self._prepared[dtype]
+
+    def _by_layers(
+        self, at: Weights, batch: Array, seed: tuple[int, ...], strength: float, outputs: Array
+    ) -> tuple[float, Array]:
+        """The sum of the losses of a batch, and the gradient, by one layer after the other."""
+        dtype = at.theta.dtype
         x, y = self.rows.inputs(batch, dtype), self.rows.targets(batch, dtype)
-        if plan.augment is not None:
-            x = plan.augment(x, np.random.default_rng((*seed, 1 << 20)))
+        if self.plan.augment is not None:
+            x = self.plan.augment(x, np.random.default_rng((*seed, 1 << 20)))
         s = self.rows.weights[batch]
         share = (s / len(batch)).astype(dtype)[:, None]
 
         def slopes(z: Array, rows: slice) -> Array:
             return share[rows] * self.loss.gradient(y[rows], z)
 
-        ahead = plan.rule.look_ahead(weights.theta, progress.memory)
-        at = weights if ahead is weights.theta else replace(weights, theta=ahead)
         z, gradient = self.engine.gradient(at, x, slopes, seed, s)
-        if plan.alpha:
-            # A batch stands for all rows: its mean gradient for Σ sᵢℓᵢ/n, so the penalty is α/n.
-            strength = dtype.type(plan.alpha / len(self.rows.weights))
+        if strength:
             for part in self.engine.composition.penalised_parts:
-                gradient[part] += strength * at.theta[part]
-        gradient = clipped(gradient, plan.clip)
-        length = progress.pace.length(progress.memory.steps)
-        progress.memory = plan.rule.step_in_place(weights.theta, gradient, length, progress.memory)
-        return float(s @ row_losses(self.loss, y, z)), z
+                gradient[part] += dtype.type(strength) * at.theta[part]
+        outputs[batch] = z
+        return float(s @ row_losses(self.loss, y, z)), gradient
 
     def _record(self, progress: Progress, level: float, score: float, seconds: float) -> None:
         history = progress.history

@@ -1,0 +1,146 @@
+"""The gradient of dense layers in one call of the core, against the layers one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gapless._ground.threads import threads
+from gapless.losses import Logistic, Softmax, Squared
+from gapless.models.networks import dense_batches as module
+from gapless.models.networks import training
+from gapless.models.networks.composition import Composition
+from gapless.models.networks.dense_batches import dense_batches
+from gapless.models.networks.engines import BuiltIn
+from gapless.models.networks.history import History
+from gapless.models.networks.layers import Dense, Dropout, Identity, ReLU, Sigmoid, Tanh
+from gapless.models.networks.objective import Rows
+from gapless.models.networks.training import Descent, Pace, Plan, Progress
+from gapless.solvers import Adam, AveragedMomentum, Momentum, Nesterov, Plain
+
+ROWS, FEATURES, OUTPUTS = 43, 37, 3
+
+
+def some_rows(loss, zeros=0.0, dtype=np.float64, rows=ROWS, features=FEATURES):
+    random = np.random.default_rng(3)
+    X = random.normal(size=(rows + 5, features)) * (random.random((rows + 5, features)) >= zeros)
+    y = random.normal(size=(rows, OUTPUTS))
+    if isinstance(loss, Softmax):
+        y = random.integers(OUTPUTS, size=rows)
+    elif isinstance(loss, Logistic):
+        y = np.sign(y)
+    positions = random.permutation(rows + 5)[:rows]
+    weights = random.uniform(0.2, 2, rows)
+    return Rows(X.astype(dtype), y, weights, (features,), positions)
+
+
+def descended(rows, loss, rule, dtype, layers, count=1, **options):
+    """The weights after some steps, and the losses of the epochs."""
+    composition = Composition(layers, rows.shape)
+    start = composition.begin(np.random.RandomState(0), dtype)
+    plan = Plan(rule, 0.3, 19, 2, **options)
+    progress = Progress.begin(start, rule, Pace("constant", 0.01), History())
+    with threads(count):
+        descent = Descent(BuiltIn(composition), rows, loss, plan)
+        descent.through(progress, np.random.RandomState(0))
+    return progress.weights.theta, progress.history.loss
+
+
+def both_ways(monkeypatch, *arguments, **options):
+    rows, loss, _, dtype, layers = arguments
+    assert dense_batches(BuiltIn(Composition(layers, rows.shape)), rows, loss, dtype) is not None
+    ours = descended(*arguments, **options)
+    monkeypatch.setattr(training, "dense_batches", lambda *_: None)
+    return ours, descended(*arguments, **options)
+
+
+def check_close(ours, layers, dtype):
+    # Six steps of sums over up to 43 rows and 40 inputs, each rounded in its own order.
+    few = 500 * np.finfo(dtype).eps
+    np.testing.assert_allclose(ours[0], layers[0], rtol=few, atol=few)
+    np.testing.assert_allclose(ours[1], layers[1], rtol=few)
+
+
+@pytest.mark.parametrize("loss", [Softmax(), Squared(), Logistic()], ids=lambda x: x.name)
+@pytest.mark.parametrize("bend", [Identity(), ReLU(), Tanh(), Sigmoid()], ids=repr)
+@pytest.mark.parametrize("zeros", [0.0, 0.9])
+def test_the_steps_are_those_of_the_layers(monkeypatch, loss, bend, zeros):
+    for dtype, of_X in (
+        (np.float32, np.float32),
+        (np.float32, np.float64),
+        (np.float64, np.float64),
+    ):
+        layers = (Dense(21), bend, Dense(5), bend, Dense(OUTPUTS))
+        with monkeypatch.context() as patch:
+            given = some_rows(loss, zeros, of_X), loss, Momentum(0.5), np.dtype(dtype), layers
+            check_close(*both_ways(patch, *given), dtype)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [Plain(), Momentum(0.9), AveragedMomentum(0.2), Nesterov(0.9), Adam(), Adam(decay=0.1)],
+    ids=repr,
+)
+def test_every_rule_takes_the_same_steps(monkeypatch, rule):
+    # In float64: Adam divides by gradients that are next to 0, which rounding changes.
+    layers = (Dense(18), Tanh(), Dense(OUTPUTS))
+    given = some_rows(Softmax(), 0.8), Softmax(), rule, np.dtype(np.float64), layers
+    ours, reference = both_ways(monkeypatch, *given, clip=0.5)
+    np.testing.assert_allclose(ours[0], reference[0], rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.9])
+def test_the_bits_do_not_depend_on_the_threads(zeros):
+    # Large enough for several pieces.
+    rows = some_rows(Softmax(), zeros, np.float32, rows=300, features=800)
+    layers = (Dense(120), ReLU(), Dense(OUTPUTS))
+    composition = Composition(layers, rows.shape)
+    theta = composition.begin(np.random.RandomState(0), np.float32).theta
+    found = []
+    for count in (1, 2, 3):
+        batches = dense_batches(BuiltIn(composition), rows, Softmax(), np.dtype(np.float32))
+        z = np.zeros((300, OUTPUTS))
+        with threads(count):
+            found.append((*batches.gradient(theta, np.arange(300), 0.1, z), z))
+    for value, gradient, z in found[1:]:
+        assert value == found[0][0]
+        np.testing.assert_array_equal(gradient, found[0][1])
+        np.testing.assert_array_equal(z, found[0][2])
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.9])
+def test_long_batches_are_cut_where_they_can_be_interrupted(monkeypatch, zeros):
+    rows = some_rows(Softmax(), zeros)
+    composition = Composition((Dense(18), Tanh(), Dense(OUTPUTS)), rows.shape)
+    theta = composition.begin(np.random.RandomState(0), np.float64).theta
+    found, checks = [], []
+    monkeypatch.setattr(module, "check", lambda: checks.append(1))
+    for most_work in (module.MOST_WORK, 1):
+        monkeypatch.setattr(module, "MOST_WORK", most_work)
+        z = np.zeros((ROWS, OUTPUTS))
+        batches = dense_batches(BuiltIn(composition), rows, Softmax(), np.dtype(np.float64))
+        found.append((*batches.gradient(theta, np.arange(ROWS), 0.1, z), z))
+    # 43 rows in pieces of at most 16.
+    assert len(checks) == 3
+    few = 10 * ROWS * np.finfo(float).eps
+    for whole, cut in zip(*found, strict=True):
+        np.testing.assert_allclose(cut, whole, rtol=few, atol=few)
+
+
+def test_what_is_not_finite_stays_so():
+    rows = some_rows(Softmax(), features=20)
+    rows.X[rows.positions[4], 2] = np.nan
+    composition = Composition((Dense(16), Tanh(), Dense(OUTPUTS)), rows.shape)
+    batches = dense_batches(BuiltIn(composition), rows, Softmax(), np.dtype(np.float64))
+    z = np.zeros((ROWS, OUTPUTS))
+    theta = composition.begin(np.random.RandomState(0), np.float64).theta
+    value, gradient = batches.gradient(theta, np.arange(ROWS), 0.0, z)
+    assert np.isnan(value) and np.isnan(z[4]).all() and np.isnan(gradient).any()
+    assert np.isfinite(np.delete(z, 4, axis=0)).all()
+
+
+def test_other_networks_go_by_their_layers():
+    rows = some_rows(Softmax())
+    for layers in ((Dense(4), Dropout(0.5), Dense(OUTPUTS)), (ReLU(), Dense(OUTPUTS))):
+        engine = BuiltIn(Composition(layers, rows.shape))
+        assert dense_batches(engine, rows, Softmax(), np.dtype(np.float64)) is None
