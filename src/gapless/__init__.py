@@ -75,7 +75,12 @@ if TYPE_CHECKING:
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
     )
-    from .models.clustering import AgglomerativeClustering, DivisiveClustering, KMeans
+    from .models.clustering import (
+        AgglomerativeClustering,
+        DivisiveClustering,
+        KMeans,
+        MiniBatchKMeans,
+    )
     from .models.decomposition import PCA, KernelPCA, TruncatedSVD
     from .models.forests import (
         ExtraTreesClassifier,

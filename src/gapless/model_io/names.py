@@ -67,6 +67,7 @@ MODELS = Classes(
         "clustering.AgglomerativeClustering": "gapless.models.clustering",
         "clustering.DivisiveClustering": "gapless.models.clustering",
         "clustering.KMeans": "gapless.models.clustering",
+        "clustering.MiniBatchKMeans": "gapless.models.clustering",
         "data.BoundedNumbers": "gapless.data",
         "data.DateParts": "gapless.data",
         "data.FrequentWords": "gapless.data",

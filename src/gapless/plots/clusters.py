@@ -20,7 +20,11 @@ MOST_BARS = 400
 
 
 def kmeans_objective(
-    objective: Sequence[float], moved: Sequence[int] | None = None, *, axes: Axes | None = None
+    objective: Sequence[float],
+    moved: Sequence[int] | None = None,
+    *,
+    step: str = "step",
+    axes: Axes | None = None,
 ) -> Axes:
     """Draw the sum of squares of k-means step by step.
 
@@ -30,6 +34,8 @@ def kmeans_objective(
         The sum of squared distances after each step.
     moved : sequence of int, default=None
         How many rows changed their cluster in each step, written at steps that go far down.
+    step : str, default="step"
+        What a step is called.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -47,19 +53,19 @@ def kmeans_objective(
         # A quarter of a step beyond the ends, so that no point is cut.
         axes.set_xlim(0.75, len(values) + 0.25)
     reach = float(values[0] - values[-1]) if len(values) else 0.0
-    for step, count in enumerate(moved if moved is not None else ()):
+    for place, count in enumerate(moved if moved is not None else ()):
         # A word for each long way down; others would lie on top of each other.
-        if step == 0 or not values[step - 1] - values[step] > SHORTEST * reach:
+        if place == 0 or not values[place - 1] - values[place] > SHORTEST * reach:
             continue
         axes.annotate(
             f"{count:,} {'row moves' if count == 1 else 'rows move'}",
-            (steps[step], values[step]),
+            (steps[place], values[place]),
             xytext=(4, 6),
             textcoords="offset points",
             fontsize="x-small",
             color=INK,
         )
-    return finished(axes, "step", "sum of squared distances")
+    return finished(axes, step, "sum of squared distances")
 
 
 def kmeans_steps(

@@ -1,8 +1,9 @@
 """Groups of rows that are alike, found without targets.
 
 k-means: `seeding` draws the first centres, `mini_batches` and `lloyd` move them, `kmeans_runs`
-keeps the best of several starts, `kmeans_bound` proves how far it is from the best one,
-`kmeans_held_out` describes unseen rows by it and chooses the number of clusters.
+keeps the best of several starts (`batch_runs` of those that take no steps but on batches),
+`kmeans_bound` proves how far it is from the best one, `kmeans_held_out` describes unseen rows by it
+and chooses the number of clusters.
 
 Hierarchies: `agglomerative` merges from the bottom up and `divisive` splits from the top down;
 `linkages` makes merges in the compiled core, `merge_trees` is their table, `linkage_checks` the
@@ -17,5 +18,6 @@ if TYPE_CHECKING:
     from .agglomerative import AgglomerativeClustering
     from .divisive import DivisiveClustering
     from .kmeans import KMeans
+    from .mini_batch_kmeans import MiniBatchKMeans
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -56,8 +56,6 @@ QUICK, SHARE = 2e6, 0.1
 STOPPED = ("time_limit", "interrupted")
 # The seed of fits to some of the rows.
 SEED = 0
-# Starts for n_init="auto" if they are drawn without regard to distances.
-STARTS_AT_RANDOM = 10
 
 ROWS = """
 X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
@@ -171,6 +169,10 @@ default="k-means++"
     """
 
     _guide = "kmeans"
+    # Starts for n_init="auto" if they are drawn without regard to distances.
+    _starts_at_random = 10
+    # What helps centres that have not come to rest.
+    _cure = FURTHER
     _on_demand: ClassVar[tuple[str, ...]] = (*Remembering._on_demand, "certificate_")
     _examples: ClassVar[Examples] = (Example("iris", {"n_clusters": 3, "random_state": 0}),)
     _stored: ClassVar[Declaration] = {
@@ -279,14 +281,7 @@ default="k-means++"
         return self
 
     def _plan(self) -> Plan:
-        init = self.init
-        if not isinstance(init, str) and not callable(init):
-            init = check_array(init, dtype=(np.float64, np.float32), input_name="init")
-            if self.n_clusters == AUTO:
-                raise ValueError(
-                    'n_clusters="auto" tries several numbers of clusters, and init has the centres '
-                    f'of {len(init)}; use init="k-means++", or n_clusters={len(init)}.'
-                )
+        init = self._given_init()
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warnings.warn(
                 "algorithm='elkan' doesn't make sense for a single cluster: "
@@ -297,6 +292,18 @@ default="k-means++"
         by_groups = True if self.algorithm == "elkan" else None
         starts = self._start_count()
         return Plan(init, starts, self.max_iter, self.tol, by_groups, self.batch_size)
+
+    def _given_init(self) -> Any:
+        """The first centres, checked if they are numbers."""
+        init = self.init
+        if not isinstance(init, str) and not callable(init):
+            init = check_array(init, dtype=(np.float64, np.float32), input_name="init")
+            if self.n_clusters == AUTO:
+                raise ValueError(
+                    'n_clusters="auto" tries several numbers of clusters, and init has the centres '
+                    f'of {len(init)}; use init="k-means++", or n_clusters={len(init)}.'
+                )
+        return init
 
     def _runs(
         self,
@@ -320,10 +327,20 @@ default="k-means++"
             runs.append(run)
             status = run.status
             if self.verbose:
-                _print_steps(run)
+                self._print_run(run)
             if status in STOPPED:
                 break
         return runs, status
+
+    def _print_run(self, run: LloydRun) -> None:
+        """The steps of a run, as scikit-learn prints them."""
+        print("Initialization complete")
+        for step, objective in enumerate(run.trace.objective):
+            print(f"Iteration {step}, inertia {objective}.")
+        if run.status == "converged":
+            shift = run.trace.shifts[-1]
+            why = f"center shift {shift} within tolerance" if shift else "strict convergence"
+            print(f"Converged at iteration {run.steps - 1}: {why}.")
 
     def _start_count(self) -> int:
         """How many starts there are; centres that are given make one."""
@@ -337,7 +354,7 @@ default="k-means++"
                 )
             return 1
         if self.n_init == "auto":
-            return 1 if self.init == PLUS_PLUS else STARTS_AT_RANDOM
+            return 1 if self.init == PLUS_PLUS else self._starts_at_random
         return int(self.n_init)
 
     def _learned(
@@ -376,6 +393,7 @@ default="k-means++"
                 starts=Starts(inertias),
                 most_work=max(FEW, 0.25 * work) if is_whole else AT_ONCE,
                 is_whole=is_whole,
+                cure=self._cure,
             )
         return learned
 
@@ -495,7 +513,7 @@ default="k-means++"
             tol, starts = max(self.tol, 1e-9), Starts(self.inertias_)
             inertia = rows.sum_of_squares(centers, labels, sums, totals)
             is_own = abs(inertia - self.inertia_) <= 1e-6 * self.inertia_
-            cure = FURTHER if is_own else REFIT
+            cure = self._cure if is_own else REFIT
             return certificate_of(rows, centers, sums, totals, tol=tol, starts=starts, cure=cure)
 
     def _fitted(self, data: Training, plan: Plan, mixture: Mixture) -> KMeansFit:
@@ -547,14 +565,3 @@ def _check_squares(rows: ClusterRows) -> None:
                 f"the rows of X differ by too {size} to be squared in float32; give them in "
                 "float64, or rescale them, e.g. with StandardScaler()."
             )
-
-
-def _print_steps(run: LloydRun) -> None:
-    """The steps of a run, as scikit-learn prints them."""
-    print("Initialization complete")
-    for step, objective in enumerate(run.trace.objective):
-        print(f"Iteration {step}, inertia {objective}.")
-    if run.status == "converged":
-        shift = run.trace.shifts[-1]
-        why = f"center shift {shift} within tolerance" if shift else "strict convergence"
-        print(f"Converged at iteration {run.steps - 1}: {why}.")

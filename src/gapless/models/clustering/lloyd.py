@@ -362,7 +362,7 @@ class LloydRun:
     steps: int
     status: str
     solver: str
-    trace: LloydTrace
+    trace: Any  # LloydTrace, or BatchTrace where batches alone ran
 
 
 @dataclass(frozen=True, eq=False)
