@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from small_problems import COLUMNS, LOSSES, PENALTIES, make
 import gapless
 from gapless._ground.design import Design
 from gapless.certificates.certificate import Certificate, certify, certify_all
-from gapless.losses import Hinge, Logistic, Loss, Softmax, Squared
-from gapless.penalties import L1, L2, Box, NoPenalty, Penalty
+from gapless.losses import Gamma, Hinge, Logistic, Loss, Poisson, Softmax, Squared, Tweedie
+from gapless.penalties import L1, L2, MCP, Box, NoPenalty, Penalty
 from gapless.problem.problem import Parameters, Problem
 
 MANY = settings(
@@ -419,6 +419,55 @@ def test_one_class_separable_from_the_others_has_no_minimiser():
     assert certify(overlapping, Parameters(minimum.w, minimum.b)).kind == "optimal"
 
 
+def endless(loss, X, y, w, b, penalty=None, outputs=None):
+    """The certificate of parameters along which the objective falls for ever."""
+    penalty = NoPenalty() if penalty is None else penalty
+    problem = Problem(Design(X), y, loss, penalty, np.ones(len(y)), outputs=outputs)
+    return certify(problem, Parameters(np.asarray(w, dtype=float), np.asarray(b, dtype=float)))
+
+
+@pytest.mark.parametrize("loss", [Poisson(), Tweedie(1.5)])
+def test_zero_counts_without_a_minimiser_are_given_as_the_reason(loss):
+    """Rows 0 and 1 have the second column to themselves; the best common mean of others is 2."""
+    X = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    y, at = np.array([0.0, 0.0, 1.0, 3.0]), [np.log(2.0), -80.0]
+    found = endless(loss, X, y, at, 0.0)
+    assert found.kind == "none" and found.no_minimiser == "zeros"
+    assert "targets of a group of rows are all 0" in found.verdict
+    assert "class" not in found.verdict and "add a penalty" in found.verdict
+    found = endless(loss, X, np.zeros(4), [-80.0, 0.0], 0.0)
+    assert found.no_minimiser == "all zeros" and "all targets are 0" in found.verdict
+
+
+def test_gamma_always_has_a_minimiser():
+    """Its targets are above 0, and y·exp(−z) + z rises on both sides for every one of them."""
+    X = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    found = endless(Gamma(), X, np.array([1e-9, 1e-9, 1.0, 3.0]), [np.log(2.0), -20.0], 0.0)
+    assert found.no_minimiser == "" and "no minimiser" not in found.verdict
+
+
+def test_separation_of_all_rows_and_of_some_are_told_apart():
+    X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    found = endless(Logistic(), X, y, [30.0], 0.0)
+    assert found.no_minimiser == "separated" and "separate the classes" in found.verdict
+    assert "targets" not in found.verdict
+    rows, labels = np.append(X, [[0.0], [0.0]], axis=0), np.append(y, [1.0, -1.0])
+    found = endless(Logistic(), rows, labels, [30.0], 0.0)
+    assert found.no_minimiser == "partly separated" and "some of the rows" in found.verdict
+    found = endless(Logistic(), X, y, [30.0], 0.0, MCP(0.1))
+    assert "mcp penalty does not hold back" in found.verdict.lower()
+    assert "without a penalty" not in found.verdict
+
+
+def test_classes_without_rows_are_given_as_the_reason():
+    X = np.array([[0.3], [-0.2], [0.1], [-0.4]])
+    found = endless(Logistic(), X, np.ones(4), [0.0], 30.0)
+    assert found.no_minimiser == "one class" and "one class" in found.verdict
+    y = np.array([0, 1, 1, 0])
+    found = endless(Softmax(), X, y, np.zeros((1, 3)), [20.0, 20.0, -40.0], outputs=3)
+    assert found.no_minimiser == "empty class" and "a class has no rows" in found.verdict
+
+
 @pytest.mark.parametrize(
     ("loss", "penalty"), [(Logistic(), L2(1e-6)), (Logistic(), L1(1e-6)), (Hinge(), NoPenalty())]
 )
@@ -618,6 +667,9 @@ def test_one_bad_subproblem_spoils_the_sum():
     assert (good + broken).kind == "stopped" and "w[0] is nan" in (good + broken).verdict
     assert (none + stopped + good).kind == "none"
     assert "no minimiser exists" in (none + stopped + good).verdict
+    assert (good + none).no_minimiser == "separated" and not (good + stopped).no_minimiser
+    unknown = replace(none, verdict="no bound is known", no_minimiser="")
+    assert (unknown + none).no_minimiser == "separated"
 
 
 class Fitted:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         CURE,
         LARGEST_SHARE,
         MEASURED,
-        NO_MINIMISER,
         Certificate,
         certify,
         certify_all,

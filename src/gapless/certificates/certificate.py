@@ -33,7 +33,16 @@ from .optimality import (
     feasibility,
     row_violations,
 )
-from .recession import recedes
+from .recession import (
+    ALL_ZEROS,
+    EMPTY_CLASS,
+    FALLING,
+    ONE_CLASS,
+    PARTLY_SEPARATED,
+    SEPARATED,
+    ZEROS,
+    recession,
+)
 
 Array = np.ndarray
 
@@ -86,6 +95,10 @@ class Certificate:
     method : str
         Which dual point gave the bound: "stored", "gradient" (−s·ℓ′), "zero", or "none"; "subsets"
         if a search of all subsets did.
+    no_minimiser : str
+        Why the objective falls for ever, so that no parameters are the best: "separated" (classes),
+        "partly separated", "one class", "empty class", "zeros" (the targets of some rows),
+        "all zeros" or "falling" (the loss of some rows); "" as far as a minimiser exists.
     """
 
     kind: str
@@ -99,6 +112,7 @@ class Certificate:
     rounding: float = 0.0
     kkt: Conditions = field(default_factory=Conditions)
     method: str = "none"
+    no_minimiser: str = ""
 
     def __post_init__(self) -> None:
         """Keep plain floats, which print as numbers and fit any file."""
@@ -130,7 +144,7 @@ class Certificate:
             return NotImplemented
         gap, scale = self.gap + other.gap, self.scale + other.scale
         tolerance = self.tolerance + other.tolerance
-        worse = max(self, other, key=lambda part: KINDS.index(part.kind))
+        worse = max(self, other, key=lambda p: (KINDS.index(p.kind), p.no_minimiser != ""))
         joined = Certificate(
             kind=worse.kind,
             verdict=worse.verdict,
@@ -143,6 +157,7 @@ class Certificate:
             rounding=self.rounding + other.rounding,
             kkt=self.kkt.worst_of(other.kkt),
             method=self.method if self.method == other.method else "several",
+            no_minimiser=worse.no_minimiser,
         )
         if worse.kind not in MEASURED or not (self.is_finite and other.is_finite):
             return joined
@@ -333,8 +348,10 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
     if not np.isfinite(primal) or not np.isfinite(problem.scale):
         return _refused(problem, tol, _why_infinite(problem, w))
     if not (problem.penalty.is_convex and problem.loss.is_convex):
-        if recedes(problem, w, b, z):
-            return _unbounded(problem, tol, "none", NO_MINIMISER, primal)
+        reason = recession(problem, w, b, z)
+        if reason:
+            endless = _unbounded(problem, tol, "none", _endless(problem, reason), primal)
+            return replace(endless, no_minimiser=reason)
         return _among_subsets(problem, _judge_stationarity(claim, primal, tol), tol)
     if not problem.has_dual:
         return _without_bound(problem, w, z, primal, tol)
@@ -352,8 +369,10 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
         kkt=best.conditions,
         method=method,
     )
-    if recedes(problem, w, b, z):
-        return replace(certificate, kind="none", verdict=NO_MINIMISER)
+    reason = recession(problem, w, b, z)
+    if reason:
+        verdict = _endless(problem, reason)
+        return replace(certificate, kind="none", verdict=verdict, no_minimiser=reason)
     if certificate.kind != "stopped":
         return certificate
     advice = _scaling_advice(norms)
@@ -607,11 +626,50 @@ def _distance(kkt: Conditions) -> float:
 RESCALE = "divide the features and the target by a constant"
 OVERFLOWS = "the objective, or its lower bound, overflows float64; " + RESCALE
 CENTRE = ", or centre the features and the target, whose large means hide the rest"
-NO_MINIMISER = (
-    "no minimiser exists: coefficients without a penalty separate the data, or a group of rows "
-    "whose targets are all 0, so the objective keeps falling as they grow; add a penalty, or drop "
-    "the features that separate."
-)
+# What makes the objective fall for ever, and what to do about it; {} are the coefficients.
+ENDLESS = {
+    SEPARATED: (
+        "{} separate the classes, so the objective keeps falling as they grow",
+        "drop the features that separate",
+    ),
+    PARTLY_SEPARATED: (
+        "{} separate some of the rows by their class, and leave the others as they are, so the "
+        "objective keeps falling as they grow",
+        "drop the features that separate",
+    ),
+    ZEROS: (
+        "the targets of a group of rows are all 0, and {} push their predictions towards 0 and "
+        "leave the others as they are, so the objective keeps falling as they grow",
+        "drop the features that mark these rows",
+    ),
+    FALLING: ("the loss of some rows keeps falling as {} grow", "drop the features that do it"),
+}
+ENDLESS_TARGETS = {
+    ONE_CLASS: (
+        "all rows are of one class, so the objective keeps falling as its score grows; add rows "
+        "of another class"
+    ),
+    EMPTY_CLASS: (
+        "a class has no rows, so the objective keeps falling as its score sinks; add rows of that "
+        "class, or leave it out"
+    ),
+    ALL_ZEROS: (
+        "all targets are 0, so the objective keeps falling as the predictions approach 0; add rows "
+        "with other targets"
+    ),
+}
+
+
+def _endless(problem: Problem, reason: str) -> str:
+    """The verdict on an objective that falls for ever."""
+    if reason in ENDLESS_TARGETS:
+        return f"no minimiser exists: {ENDLESS_TARGETS[reason]}."
+    who, cure = "coefficients without a penalty", "add a penalty"
+    if problem.penalty.concave(problem.d) is not None:
+        who = f"coefficients that the {problem.penalty.name} penalty does not hold back"
+        cure = "use a penalty that does, such as L1 or L2"
+    cause, other_cure = ENDLESS[reason]
+    return f"no minimiser exists: {cause.format(who)}; {cure}, or {other_cure}."
 
 
 def _sentence(certificate: Certificate, advice: str = "", cure: str = CURE) -> str:

@@ -1,4 +1,4 @@
-"""Objectives without a minimiser: separable data, or a group of zero counts, and no penalty.
+"""Objectives without a minimiser, and why: separated classes, a group of zero counts, one class.
 
 Called by `certificates` alone. The objective falls for ever along a direction, so its infimum is
 never attained, and a gap to it would say nothing about the coefficients.
@@ -16,31 +16,43 @@ SOME = 100  # rows looked at before all others
 LARGEST_SEARCH = 1000  # coefficients: a direction is found in a fraction of a second
 
 
-def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
-    """Whether the objective falls for ever along a direction that the parameters point in.
+# Why an objective falls for ever: all rows are on the side of their class, or some of them are and
+# the others stay; all rows have one class, or a class has none; a group of rows has targets 0, or
+# all rows have; or the loss of some rows falls, of which no more is known.
+SEPARATED, PARTLY_SEPARATED = "separated", "partly separated"
+ONE_CLASS, EMPTY_CLASS = "one class", "empty class"
+ZEROS, ALL_ZEROS = "zeros", "all zeros"
+FALLING = "falling"
+
+
+def recession(problem: Problem, w: Array, b: Array, z: Array) -> str:
+    """Why the objective falls for ever along a direction that the parameters point in; "" if not.
 
     Only coefficients without a cost may grow for ever: their part of (w, b) is the direction, made
     orthogonal to the rows that the loss still pulls on, as those are not separated.
     """
     if not _has_asymptote(problem):
-        return False
+        return ""
     w = np.where(_costs_nothing(problem, w), w, 0.0)
     b = b if problem.fit_bias else np.zeros_like(b)
     if not (np.any(w) or np.any(b)):
-        return False
+        return ""
     if not np.any(w):
         y, s = problem.rows_at_equal_scores
-        return _falls_forever(problem, np.zeros((len(y), *z.shape[1:])) + b, y, s)
-    if _falls_forever(problem, problem.predictions(w, b), problem.y, problem.weights):
-        return True
+        scores = np.zeros((len(y), *z.shape[1:])) + b
+        return _reason(problem, scores, y, s) if _falls_forever(problem, scores, y, s) else ""
+    rows = problem.y, problem.weights
+    scores = problem.predictions(w, b)
+    if _falls_forever(problem, scores, *rows):
+        return _reason(problem, scores, *rows)
     if problem.loss.task == "regression":
         if problem.outputs is not None or not problem.loss.has_curvature:
-            return False
+            return ""
         # A row at the minimum of its loss is not pulled on, but held.
         _, slope, curvature = problem.loss.derivatives(problem.y, z)
         pull = np.maximum(np.abs(slope), curvature) * (problem.weights > 0)
     elif problem.free_columns.span_all:
-        return True  # some coefficients can give every row any score
+        return SEPARATED  # some coefficients can give every row any score
     else:
         pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
     tried = None
@@ -51,9 +63,29 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
         direction, tried = _beside(problem, w, b, live), live
         if direction is None:
             continue
-        if _falls_forever(problem, direction, problem.y, problem.weights):
-            return True
-    return False
+        if _falls_forever(problem, direction, *rows):
+            return _reason(problem, direction, *rows)
+    return ""
+
+
+def _reason(problem: Problem, direction: Array, y: Array, s: Array) -> str:
+    """Why the objective falls for ever along these scores."""
+    y, direction = y[s > 0], direction[s > 0]
+    if problem.loss.task == "regression":
+        moving = y[direction != 0]
+        return FALLING if np.any(moving) else ZEROS if np.any(y) else ALL_ZEROS
+    if direction.ndim == 1:
+        if np.all(y == y[0]):
+            return ONE_CLASS
+        return SEPARATED if np.all(direction * y > 0) else PARTLY_SEPARATED
+    if not np.issubdtype(y.dtype, np.integer):
+        return FALLING
+    sizes = np.bincount(y, minlength=direction.shape[1])
+    if np.any(sizes == 0) and problem.fit_bias:
+        return ONE_CLASS if np.count_nonzero(sizes) == 1 else EMPTY_CLASS
+    behind = _beside_own_class(direction, y).copy()
+    behind[np.arange(len(y)), y] = -np.inf
+    return SEPARATED if np.all(behind < 0) else PARTLY_SEPARATED
 
 
 def _costs_nothing(problem: Problem, w: Array) -> Array:
