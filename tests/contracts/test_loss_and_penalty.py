@@ -59,3 +59,25 @@ def test_columns_far_from_zero_are_solved_as_if_they_were_centred(loss):
     found, expected = solve(far).parameters, solve(near).parameters
     np.testing.assert_allclose(found.w, expected.w, rtol=1e-5, atol=1e-6)
     assert certify(far, found).kind == "optimal"
+
+
+@pytest.mark.parametrize(
+    "penalty", sorted(n for n, p in Penalty.registry.items() if not p.is_convex)
+)
+@pytest.mark.parametrize(
+    "loss", ["hinge", "absolute", "quantile", "epsilon_insensitive", "squared_hinge", "logistic"]
+)
+def test_repeated_columns_do_not_trap_a_concave_penalty(loss, penalty):
+    """A lasso splits coefficients between copies; what all copies share belongs to one of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = X @ [2, -1.5, 0, 0] + 0.3 * rng.normal(size=60)
+    y = y if FITTED[loss].task == "regression" else np.sign(y)
+    repeated = np.hstack([X, -X, np.ones((60, 1)), X[:, :1] + 3])
+    values = []
+    for columns in (X, repeated):
+        problem = Problem(Design(columns), y, FITTED[loss](), by_name(penalty), np.ones(60))
+        found = solve(problem).parameters
+        assert certify(problem, found).kind == "stationary"
+        values.append(problem.primal(found.w, found.b))
+    assert values[1] <= values[0] + 1e-6 * problem.scale

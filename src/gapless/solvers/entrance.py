@@ -16,6 +16,7 @@ from .auto import alternative, choose
 from .dual import begun_by_descent, descend_briefly, descend_together, is_quick
 from .joint_gram import KeptGram
 from .polish import finish
+from .repeated_columns import gathered
 from .row_space import RowSpace, is_wide
 
 Array = np.ndarray
@@ -134,6 +135,8 @@ def _solved(
             return replace(known, status=convex.status)
         if convex is not None:
             start, steps = convex.parameters, convex.trace.steps
+    if not problem.penalty.is_convex and start is not None:
+        start = gathered(problem, start)
     if chosen.is_exact and start is None:
         eased = _eased_start(chosen, problem, options)
         if eased is not None and eased.status in ENDS:

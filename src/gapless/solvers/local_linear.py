@@ -25,6 +25,7 @@ from ..penalties import L1, Box
 from ..problem import Parameters, Problem
 from ._base import Point, solver
 from .entrance import ENDS, solve
+from .repeated_columns import gathered
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -58,11 +59,15 @@ def local_linear(problem: Problem, start: Parameters) -> Iterator[Point]:
         found = step(problem, slopes, at)
         if found is None:
             return
+        found = gathered(problem, found)
         reached = problem.primal(found.w, found.b)
-        # At a fixed point the solution is the same, but only now has it a dual point.
+        # At a fixed point the solution is the same, but only now has it a dual point. It may be
+        # higher by the tolerance of its problem; the start is then kept, with that point.
         if reached <= primal + 8 * EPS * (abs(primal) + problem.scale):
             at = found
             yield Point(found.w, found.b, theta=found.theta, primal=reached)
+        else:
+            yield Point(at.w, at.b, theta=found.theta, primal=primal)
         if not reached < primal - 1e-12 * (abs(primal) + problem.scale):
             return
         primal = reached
