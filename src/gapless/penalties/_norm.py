@@ -100,6 +100,10 @@ class Norm(Penalty, abstract=True):
         )
 
 
+# A Newton step that changes a root by less than this part leaves an error of rounding size.
+ROOT = 1e-14
+
+
 def norm(w: Array, p: float) -> float:
     """‖w‖_p in units of the largest entry: powers neither overflow nor vanish."""
     unit = float(np.max(np.abs(w), initial=0.0))
@@ -135,51 +139,58 @@ def _shrunk(a: Array, by: float, p: float) -> Array:
     """The minimiser for 1 < p < ∞ and a ≥ 0 outside the dual ball.
 
     t = r·u with r = ‖t‖_p and ‖u‖_p = 1 satisfies r·uᵢ + by·uᵢ^(p−1) = aᵢ. For a given r every uᵢ
-    follows, and ‖u‖_p falls as r grows: one equation for r, by safeguarded Newton steps.
+    follows, and 1/‖u‖_p grows with r, nearly linearly: one equation for r, by safeguarded Newton
+    steps.
     """
     unit = float(np.max(a))
     a, by = a / unit, by / unit
     low, high = 0.0, norm(a, p)
-    r = 0.5 * high
+    r, x = 0.5 * high, None
     u = a
     for _ in range(200):
-        u = _powers(a, r, by, p)
-        excess = float(np.sum(u**p)) - 1
-        low, high = (r, high) if excess > 0 else (low, r)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            falls = np.where(u > 0, u / (r + by * (p - 1) * u ** (p - 2)), 0.0)
-        slope = -p * float(np.sum(u ** (p - 1) * falls))
-        new = r - excess / slope if slope < 0 else low
+        x = _roots(a, r, by, p, x)
+        u = x if p >= 2 else x ** (1 / (p - 1))
+        power = x * u if p < 2 else u ** (p - 1) * u
+        size = float(np.sum(power)) ** (1 / p)
+        if abs(size - 1) <= 4 * EPS:
+            break
+        low, high = (r, high) if size > 1 else (low, r)
+        # r·u′ + u + by·(p − 1)·u^(p−2)·u′ = 0 gives −u′/u.
+        with np.errstate(divide="ignore", over="ignore"):
+            bend = by * (p - 1) * np.where(u > 0, u, 1.0) ** (p - 2)
+        rate = power / (r + bend)
+        slope = float(np.sum(rate)) / size ** (p + 1)
+        new = r + (1 - 1 / size) / slope if slope > 0 else low
         if not low < new < high:
             new = 0.5 * (low + high)
-        if abs(new - r) <= 2 * EPS * r or new in (low, high):
+        if abs(new - r) <= 8 * EPS * r or new in (low, high):
             break
         r = new
     return unit * np.minimum(r * u, a)
 
 
-def _powers(a: Array, linear: float, power: float, p: float) -> Array:
-    """u ≥ 0 with linear·u + power·u^(p−1) = a, entry by entry.
+def _roots(a: Array, linear: float, power: float, p: float, x: Array | None) -> Array:
+    """u ≥ 0 with linear·u + power·u^(p−1) = a, entry by entry; for p < 2, s = u^(p−1) instead.
 
-    For p < 2 in s = u^(p−1): power·s + linear·s^(1/(p−1)) = a. Either way a convex function, so
-    that Newton's method from above decreases to the root.
+    That is power·s + linear·s^(1/(p−1)) = a. Either way a convex function: Newton's method
+    decreases to the root from above, where its first step from any other x leads.
     """
     m = p - 1
     if m < 1:
         linear, power, m = power, linear, 1 / m
     with np.errstate(divide="ignore", over="ignore"):
-        x = np.minimum(a / linear if linear > 0 else np.inf, (a / power) ** (1 / m))
-    x = np.where(a > 0, x, 0.0)
+        above = np.minimum(a / linear if linear > 0 else np.inf, (a / power) ** (1 / m))
+    above = np.where(a > 0, above, 0.0)
+    x = above if x is None else np.minimum(x, above)
     for _ in range(100):
         raised = power * x ** (m - 1)
         slope = linear + m * raised
         step = np.divide((linear + raised) * x - a, slope, out=np.zeros_like(x), where=slope > 0)
-        new = np.maximum(x - step, 0.0)
-        is_settled = np.all(np.abs(new - x) <= 2 * EPS * x)
-        x = new
-        if is_settled:
+        new = np.minimum(np.maximum(x - step, 0.0), above)
+        change, x = np.abs(new - x), new
+        if (change <= ROOT * x).all():  # and the next step doubles the digits
             break
-    return x if p >= 2 else x ** (1 / (p - 1))
+    return x
 
 
 def _cut(a: Array, total: float) -> float:
