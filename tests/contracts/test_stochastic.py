@@ -1,5 +1,6 @@
 """Models that learn a few rows at a time keep their promises, in every form of their steps."""
 
+import copy
 import pickle
 import warnings
 from dataclasses import replace
@@ -316,7 +317,40 @@ def test_the_trace_has_the_objective_of_each_epoch(cls, form, seed):
     else:
         found = problems[0].primal(w.T, b)
     assert trace.primal[-1] == pytest.approx(found, rel=1e-6)
-    assert trace.gap[-1] == model.certificate_.gap
+    certificate = model.certificate_
+    assert trace.gap[-1] == certificate.gap
+
+
+@pytest.mark.parametrize("cls", [gapless.SGDClassifier, gapless.SGDRegressor])
+def test_the_certificate_is_computed_when_it_is_read(cls, seed):
+    X, y = make_data(cls, seed)
+    model = fit(cls(random_state=0), X, y)
+    plain = copy.copy(model)
+    assert "certificate_" not in vars(model)
+    assert "certificate_" in dir(model)
+    assert np.isnan(model.trace_.gap[-1])
+    # Later parameters are those of the next fit.
+    model.set_params(alpha=10.0)
+    expected = fit(cls(random_state=0), X, y).certificate_
+    assert str(model.certificate_) == str(expected)
+    assert str(pickle.loads(pickle.dumps(model)).certificate_) == str(expected)
+    with pytest.raises(AttributeError, match=r"call gapless\.certify"):
+        _ = plain.certificate_
+
+
+def test_a_copy_takes_the_certificate_along(seed):
+    X, y = make_data(gapless.SGDClassifier, seed)
+    model = fit(gapless.SGDClassifier(random_state=0), X, y)
+    copied = pickle.loads(pickle.dumps(model))
+    assert str(copied.certificate_) == str(model.certificate_)
+
+
+def test_data_that_have_changed_are_not_certified(seed):
+    X, y = make_data(gapless.SGDRegressor, seed)
+    model = fit(gapless.SGDRegressor(random_state=0), X, y)
+    X *= 2
+    with pytest.raises(ValueError, match="does not match its data"):
+        _ = model.certificate_
 
 
 def test_small_steps_on_a_strong_penalty_become_optimal(seed):
@@ -444,11 +478,27 @@ def test_an_interrupt_while_the_gap_is_computed_is_not_lost(seed, monkeypatch):
         return [replace(found, status="interrupted") for found in solve_many(problems, **options)]
 
     monkeypatch.setattr(base, "solve_many", interrupted)
-    model = gapless.SGDRegressor(random_state=0)
+    model = fit(gapless.SGDRegressor(random_state=0), X, y)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
+        _ = model.certificate_
     monkeypatch.undo()
-    assert_same(fit(gapless.SGDRegressor(), X, y), model)
+    expected = fit(gapless.SGDRegressor(random_state=0), X, y)
+    assert_same(expected, model)
+    assert str(model.certificate_) == str(expected.certificate_)
+
+
+def test_an_interrupted_bound_is_computed_when_it_is_read_again(seed, monkeypatch):
+    X, y = make_data(gapless.SGDRegressor, seed)
+    model = fit(gapless.SGDRegressor(random_state=0), X, y)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(base, "certify_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _ = model.certificate_
+    monkeypatch.undo()
+    assert model.certificate_.kind != "none"
 
 
 @pytest.mark.parametrize("shape, is_cheap", [((60, 5), True), ((600, 500), False)])
@@ -465,8 +515,8 @@ def test_a_better_gap_is_sought_within_the_time_limit_and_only_if_cheap(
     X = rng.normal(size=shape)
     model = gapless.SGDRegressor(max_iter=1, time_limit=100.0)
     model = fit(model, X, X[:, 0])
-    assert len(deadlines) == is_cheap and np.all(np.isfinite(deadlines))
     assert np.isfinite(model.certificate_.gap)
+    assert len(deadlines) == is_cheap and np.all(np.isfinite(deadlines))
 
 
 def test_errors_leave_the_model_as_it_was(seed):

@@ -1,13 +1,14 @@
 """What the estimators that learn a few rows at a time share.
 
-A fit makes passes over the rows, *epochs*, until the objective no longer falls, and then computes
-the duality gap of where it has arrived, from the mean slope of the loss at each row or, where that
-is cheap, from the dual point of a few exact steps.
+A fit makes passes over the rows, *epochs*, until the objective no longer falls. The duality gap of
+where it has arrived is computed when it is first read, since it would take longer than most fits:
+from the mean slope of the loss at each row or, where that is cheap, from the dual point of a few
+exact steps.
 """
 
 from __future__ import annotations
 
-import time
+import functools
 import warnings
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +24,7 @@ from sklearn.utils._param_validation import Interval
 
 from ... import losses, penalties
 from ..._ground.docstrings import described
-from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
+from ..._ground.interrupt import TimeLimit, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Maybe, Number, Unused
 from ..._ground.threads import single_blas
@@ -33,7 +34,7 @@ from ...losses import Loss
 from ...penalties import ElasticNet, Penalty
 from ...problem import Problem
 from ...solvers import Adam, AveragedMomentum, Momentum, Nesterov, Plain, Update, solve_many
-from ...unseen import take_over
+from ...unseen import as_fitted, given_to_fit, take_over
 from ..linear import DATA, LinearModel, dense, pack, stored_coefficients, unpack
 from .descent import Descent, State
 from .passes import Passes, Run, Visits, as_parameters
@@ -58,6 +59,8 @@ ONLY_PARTS = (
     "no bound is known: the model was fitted in parts, of which it keeps none; "
     "gapless.certify(model, X, y) computes the gap for any rows."
 )
+# The objective after the last epoch and that of the stored coefficients differ by rounding alone.
+SAME_OBJECTIVE = 1e-6
 NEGATIVE_POWER = (
     "Negative values for `power_t` are deprecated: steps would grow. Use values in the range "
     "[0.0, inf) instead."
@@ -113,7 +116,11 @@ class StochasticModel(LinearModel):
         **LinearModel._stored,
         "t_": Maybe(Number()),
         "_state": Unused(),
+        "_given": Unused(),
     }
+    _on_demand: ClassVar[tuple[str, ...]] = (*LinearModel._on_demand, "certificate_")
+    # Whether a fit computes its certificate, which then must cost little.
+    _is_certified_at_once: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict] = {
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -153,26 +160,23 @@ class StochasticModel(LinearModel):
             The fitted estimator. Ctrl-C keeps the best epoch so far and raises KeyboardInterrupt;
             an error leaves the estimator as it was.
         """
-        began = time.monotonic()
         self._check_parameters()
         data = self._read(X, y, sample_weight)
         problems = self._problems(data)
         start = self._start(problems, coef_init, intercept_init)
         random = check_random_state(self.random_state)
         run = self._run(data, problems, start, random, self.max_iter)
-        theta = -data.weights[:, None] * run.slopes
-        if run.status not in ("interrupted", "time_limit"):
-            try:
-                with time_limit(seconds_left(self.time_limit, began)), suppress(TimeLimit):
-                    theta = self._better_theta(problems, run, theta)
-            except KeyboardInterrupt:
-                run = replace(run, status="interrupted")
-        learned = self._learned_from(data, problems, run, theta)
+        learned = self._attributes(data, problems, run, -data.weights[:, None] * run.slopes)
+        if self._is_certified_at_once or run.status in ("interrupted", "time_limit"):
+            limit = None if run.status != "interrupted" else 0.0
+            learned["certificate_"] = self._certificate(problems, learned, limit)
+            _end_trace(learned)
+        learned |= given_to_fit(self, self._get_param_names())
         learned["_training"] = data, _seed(random)
         take_over(self, learned)
         if run.status == "interrupted":
             raise KeyboardInterrupt
-        self._warn_of(run)
+        self._warn_of(run, problems)
         return self
 
     # ---- the objective, and the steps on it ------------------------------------------------------
@@ -255,9 +259,9 @@ class StochasticModel(LinearModel):
 
     def _level(self, descent: Descent, state: State) -> float:
         """What must fall from epoch to epoch: the mean loss of rows at their turn, plus αR(w)."""
-        total = float(np.sum(descent.weights)) * descent.outputs
-        penalty = descent.penalty.value(state.w.T) / descent.outputs
-        return float(descent.losses[0]) / total + penalty
+        known = descent.shrinkage
+        penalty = descent.penalty.value(state.w.T) if known is None else known.value(state.w)
+        return float(descent.losses[0]) / descent.total + penalty / descent.outputs
 
     def _is_done(self, descent: Descent) -> bool:
         """Whether an epoch was good enough to be the last."""
@@ -327,28 +331,17 @@ class StochasticModel(LinearModel):
 
     # ---- what is learned -------------------------------------------------------------------------
 
-    def _learned_from(
-        self, data: Training, problems: list[Problem], run: Run, theta: Array
-    ) -> dict[str, Any]:
-        """Every attribute that a fit leaves, with the certificate of the stored coefficients."""
-        learned = self._attributes(data, problems, run, theta)
-        limit = None if run.status != "interrupted" else 0.0
-        learned["certificate_"] = self._certificate(problems, learned, limit)
-        if run.trace.gap:
-            run.trace.gap[-1] = learned["certificate_"].gap
-        return learned
-
-    def _better_theta(self, problems: list[Problem], run: Run, theta: Array) -> Array:
-        """A dual point with a higher bound, by a few steps of an exact solver, if they are cheap.
+    def _better_theta(self, problems: list[Problem]) -> Array | None:
+        """A dual point with a higher bound, by a few steps of an exact solver; None if they cost.
 
         The steps of the fit leave noise in θ, which a weak penalty multiplies: the gap would say
         little about the coefficients.
         """
         design, first = problems[0].design, problems[0]
         step = design.density * design.n * design.d * min(design.n, design.d)
-        work = step * run.descent.outputs
+        work = step * sum(problem.outputs or 1 for problem in problems)
         if work > LITTLE_WORK or not (first.has_dual and first.penalty.is_convex):
-            return theta
+            return None
         options: dict[str, Any] = {
             "tol": 0.1 * self._gap_tolerance,
             "max_iter": FEW_STEPS,
@@ -392,35 +385,85 @@ class StochasticModel(LinearModel):
         self, problems: list[Problem], learned: dict[str, Any], seconds: float | None
     ) -> Certificate:
         """The gap of the stored coefficients, or, if there is no time for it, that of no bound."""
-        at = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
         try:
             with time_limit(seconds):
-                first, *others = certify_all(problems, at, self._gap_tolerance)
-                return sum(others, start=first)
+                return self._certificate_of(problems, learned)
         except (TimeLimit, KeyboardInterrupt):
             verdict = "no bound is known: the fit was interrupted; fit again."
             return without_bound(verdict)
+
+    def _certificate_of(self, problems: list[Problem], learned: dict[str, Any]) -> Certificate:
+        """The gap of the stored coefficients."""
+        at = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
+        first, *others = certify_all(problems, at, self._gap_tolerance)
+        return sum(others, start=first)
+
+    @functools.cached_property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """How far the objective is from the best possible one; computed on first access.
+
+        The fit keeps a reference to its data. A copy that was made before has none: call
+        `gapless.certify(model, X, y, sample_weight)`.
+        """
+        cure = "call gapless.certify(model, X, y, sample_weight)"
+        data, *_ = self._kept_training(cure)
+        learned = dict(vars(self))
+        found = learned["certificate_"] = as_fitted(self)._judge(data, learned)
+        self._check_same(found, learned["trace_"].primal[-1])
+        _end_trace(learned)
+        self.dual_ = learned["dual_"]
+        return found
+
+    def _judge(self, data: Training, learned: dict[str, Any]) -> Certificate:
+        """The certificate of what was learned, whose dual point it replaces by a better one."""
+        problems = self._problems(data)
+        theta = None
+        with time_limit(self.time_limit), suppress(TimeLimit):
+            theta = self._better_theta(problems)
+        if theta is not None:
+            learned["dual_"] = theta[:, 0] if theta.shape[1] == 1 else theta
+        return self._certificate_of(problems, learned)
+
+    def _check_same(self, found: Certificate, expected: float) -> None:
+        """Refuse data that have changed since the fit, which has recorded another objective."""
+        eps = float(np.finfo(np.asarray(self.intercept_).dtype).eps)
+        room = max(SAME_OBJECTIVE, np.sqrt(eps)) * (abs(expected) + found.scale)
+        if np.isfinite(found.primal) and not abs(found.primal - expected) <= room:
+            raise ValueError(
+                f"the model does not match its data: the objective is {found.primal:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or what "
+                "the model has learned have changed since. Fit again."
+            )
+
+    def __getstate__(self):
+        # Copies and files have no data from which the certificate could be computed later.
+        if self._holds_training:
+            _ = self.certificate_
+        return super().__getstate__()
+
+    def __copy__(self):
+        twin = object.__new__(type(self))
+        vars(twin).update(super().__getstate__())
+        return twin
 
     @property
     def _gap_tolerance(self) -> float:
         return OPTIMAL if self.tol is None else float(self.tol)
 
-    def _warn_of(self, run: Run) -> None:
+    def _warn_of(self, run: Run, problems: list[Problem]) -> None:
         """Say what ended a fit before it had settled."""
-        gap = self.certificate_.relative_gap
         if run.status == "max_iter" and self.tol is not None:
-            message = (
-                f"{NOT_CONVERGED}: stopped at relative gap {gap:.2g} after {self.n_iter_} epochs."
-            )
+            message = f"{NOT_CONVERGED}: stopped after {self.n_iter_} epochs; see certificate_."
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        if self.certificate_.kind == "stopped" and gap > DIVERGED:
+        if not self._is_certified_at_once and _has_diverged(problems, run.trace.primal):
             message = (
-                f"{type(self).__name__} seems to diverge: its objective is {gap:.2g} times that of "
-                "w = 0 above the best. Scale the features, e.g. with StandardScaler(), or shorten "
-                "the steps, eta0."
+                f"{type(self).__name__} seems to diverge: its objective is more than "
+                f"{DIVERGED:g} times that of w = 0. Scale the features, e.g. with "
+                "StandardScaler(), or shorten the steps, eta0."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         if run.status == "time_limit":
+            gap = self.certificate_.relative_gap
             message = (
                 f"{type(self).__name__} stopped at relative gap {gap:.2g} after {self.n_iter_} "
                 "epochs. Increase the time_limit."
@@ -464,8 +507,7 @@ class StochasticModel(LinearModel):
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         data = self._reread(X, y, sample_weight)
-        problems = self._problems(data)
-        return self._certificate(problems, dict(vars(self)), None)
+        return self._judge(data, dict(vars(self)))
 
     def _fitted_to(self, X, y, sample_weight=None) -> Any:
         seed = _seed(check_random_state(self.random_state))
@@ -499,6 +541,23 @@ def _behind_average(model: Any) -> tuple[Array, ...]:
     if state is None or state.w_sum is None:
         raise AttributeError(f"this {type(model).__name__} has no average of its iterates.")
     return state.w, state.b, *state.reported
+
+
+def _has_diverged(problems: list[Problem], primal: list[float]) -> bool:
+    """Whether the last objective is far above that of w = 0 and b = 0, both above Σ sᵢ min ℓ."""
+    if not primal:
+        return False
+    first, *_ = problems
+    shape = (first.n,) if first.outputs is None else (first.n, first.outputs)
+    smallest = sum(float(np.sum(p.weighted(p.loss.smallest(p.y)))) for p in problems)
+    without = sum(p.loss_sum(np.zeros(shape)) for p in problems)
+    return primal[-1] - smallest > DIVERGED * (without - smallest)
+
+
+def _end_trace(learned: dict[str, Any]) -> None:
+    """Write the gap into the last entry of the trace."""
+    if learned["trace_"].gap:
+        learned["trace_"].gap[-1] = learned["certificate_"].gap
 
 
 def without_bound(verdict: str) -> Certificate:

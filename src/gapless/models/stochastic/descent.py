@@ -51,8 +51,11 @@ class State:
 
     def copy(self) -> State:
         """The same, on arrays of its own."""
-        owned = {k: v.copy() for k, v in vars(self).items() if isinstance(v, np.ndarray)}
-        return State(**(vars(self) | owned))
+        twin = object.__new__(State)
+        known = vars(twin)
+        for name, value in vars(self).items():
+            known[name] = value.copy() if type(value) is np.ndarray else value
+        return twin
 
     def average_from_here(self) -> None:
         """Begin to sum the iterates."""
@@ -84,6 +87,12 @@ class Shrinkage:
             return cls(0.0, 0.0)
         is_same = np.all(parts.l1 == parts.l1[0]) and np.all(parts.l2 == parts.l2[0])
         return cls(float(parts.l1[0]), float(parts.l2[0])) if is_same else None
+
+    def value(self, w: Array) -> float:
+        """The penalty of coefficients of any shape."""
+        flat = w.ravel()
+        value = 0.5 * self.l2 * float(flat @ flat)
+        return value + self.l1 * float(np.abs(flat).sum()) if self.l1 else value
 
 
 class Descent:
@@ -134,6 +143,7 @@ class Descent:
         self.slopes = np.zeros((first.n, self.outputs))
         # The sum of the losses of all rows when their turn came, in the present epoch.
         self.losses = np.zeros(1)
+        self.total = float(np.sum(weights)) * self.outputs
         self.row_slopes = None if self.is_joint else RowSlopes.of(first.loss, self.targets)
         is_plain = batch_size == 1 and self.update == Plain() and self.shrinkage is not None
         self.is_compiled = is_plain and self.row_slopes is not None

@@ -7,6 +7,7 @@ of the rows does not matter. With shuffle=False rows come in their own order, ea
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,9 @@ import numpy as np
 from ..._ground.distinct_rows import DistinctRows
 from ..._ground.interrupt import TimeLimit, check
 from ..._ground.validation import Training
-from ...problem import Parameters, Problem, predictions
+from ...problem import Parameters, Problem
 from ...solvers import Trace
-from .descent import Descent, State
+from .descent import Descent, Shrinkage, State
 
 Array = np.ndarray
 
@@ -97,6 +98,8 @@ class Passes:
         self.descent, self.state, self.held_out = descent, state, held_out
         self.trace, self.slopes = Trace(), np.zeros_like(descent.slopes)
         self.best: State | None = None
+        self.lowest_primal = np.inf
+        self.penalty = Shrinkage.of(problems[0].penalty, problems[0].d)
         self.lowest, self.highest, self.without_progress = np.inf, -np.inf, 0
         self.began = time.monotonic()
 
@@ -108,8 +111,8 @@ class Passes:
                 order = rows if random is None else random.permutation(rows)
                 self.descent.epoch(self.state, order)
                 self._record(epoch)
-                is_finite = np.all(np.isfinite(self.state.w)) and np.all(np.isfinite(self.state.b))
-                if not (is_finite and np.isfinite(self.trace.primal[-1])):
+                sums = float(self.state.w.sum()), float(self.state.b.sum()), self.trace.primal[-1]
+                if not all(map(math.isfinite, sums)):
                     raise ValueError(OVERFLOW.format(epoch))
                 requested = callback(self.trace, self.model._gap_tolerance)
                 if self._has_settled():
@@ -130,15 +133,24 @@ class Passes:
     def _record(self, epoch: int) -> None:
         # Later slopes count more, each by its epoch: the first ones are those of a poor model.
         self.slopes += (2 / (epoch + 1)) * (self.descent.slopes - self.slopes)
-        w, b = self.state.reported
-        at = as_parameters(self.problems, w, b, None)
-        pairs = zip(self.problems, at, predictions(self.problems, at))
-        primal = sum(problem.primal(p.w, p.b, z) for problem, p, z in pairs)
+        primal = self._objective(*self.state.reported)
         trace = self.trace
         trace.record(primal, np.nan, time.monotonic() - self.began, epoch)
         trace.steps = epoch
-        if self.best is None or primal <= min(trace.primal):
-            self.best = self.state.copy()
+        if self.best is None or primal <= self.lowest_primal:
+            self.best, self.lowest_primal = self.state.copy(), primal
+
+    def _objective(self, w: Array, b: Array) -> float:
+        """P of coefficients (K, d) and biases (K,): one product with X for all problems."""
+        problems, penalty = self.problems, self.penalty
+        if problems[0].outputs is not None:
+            return problems[0].primal(np.ascontiguousarray(w.T), b)
+        z = problems[0].design.times(w[0] if len(w) == 1 else np.ascontiguousarray(w.T)) + b
+        scores = [z] if len(w) == 1 else z.T
+        loss = sum(problem.loss_sum(each) for problem, each in zip(problems, scores))
+        if penalty is not None:
+            return loss + penalty.value(w)
+        return loss + sum(problem.penalty.value(each) for problem, each in zip(problems, w))
 
     def _has_settled(self) -> bool:
         """Whether several epochs in a row made no progress, and steps cannot be shortened."""

@@ -62,8 +62,8 @@ OF_NUMBERS: dict[str, tuple] = {
 
 def _formula(self) -> Formula:
     numbers = {"ℓ": self.loss, "R": self.penalty, "α": self.alpha or None}
-    penalty = "" if self.penalty is None else " + α R(w)"
-    return Formula(f"1/n Σᵢ ℓ(yᵢ, xᵢᵀw{bias_term(self)}){penalty}", numbers)
+    penalty = "" if self.penalty is None else " + nα R(w)"
+    return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias_term(self)}){penalty}", numbers)
 
 
 # What both classes describe alike.
@@ -118,7 +118,8 @@ class SGDClassifier(StochasticModel, LinearClassifier):
     -----
     An epoch costs n·d for each class. The steps end near the optimum, not at it: the certificate
     says how near, by a bound from the mean slope of the loss at each row or, on small data, from a
-    few steps of an exact solver, which do not change the model. Where the data fit into memory, and
+    few steps of an exact solver, which do not change the model. It is computed when it is first
+    read, and only then does the trace have its gap. Where the data fit into memory, and
     for exact solutions, LinearSVC, LogisticRegression and RiskClassifier are faster. Features
     should have similar scales, e.g. by StandardScaler(). Weight 2 is the row repeated, weight 0 the
     row removed, and the order of the rows does not matter, unless shuffle=False. In `partial_fit` a
@@ -300,11 +301,12 @@ default="invscaling"
 
     Notes
     -----
-    An epoch costs n·d. The steps end near the optimum, not at it: the certificate says how near.
-    Where the data fit into memory, Ridge, Lasso and RiskRegressor are faster and exact. Features
-    should have similar scales, e.g. by StandardScaler(). Weight 2 is the row repeated, weight 0 the
-    row removed, and the order of the rows does not matter, unless shuffle=False. In `partial_fit` a
-    weight multiplies the step.
+    An epoch costs n·d. The steps end near the optimum, not at it: the certificate says how near. It
+    is computed when it is first read, and only then does the trace have its gap. Where the data fit
+    into memory, Ridge, Lasso and RiskRegressor are faster and exact. Features should have similar
+    scales, e.g. by StandardScaler(). Weight 2 is the row repeated, weight 0 the row removed, and
+    the order of the rows does not matter, unless shuffle=False. In `partial_fit` a weight
+    multiplies the step.
 
     References
     ----------
