@@ -384,6 +384,13 @@ def test_a_group_of_zero_counts_has_no_minimiser_and_its_column_is_named(power, 
     with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="no minimiser.*'x2' alone"):
         model = TweedieRegressor(power=power, alpha=0.0).fit(X, y)
     assert model.certificate_.kind == "none" and model.coef_[2] < -5
+    assert model.certificate_.no_minimiser == "zeros"
+    page = model.summary()
+    assert "no minimiser exists" in page.inference and "bootstrap" not in page.inference
+    assert page.findings == (
+        "'x2' alone separates rows whose targets are all alike; its coefficient grows without "
+        "bound.",
+    )
     # A penalty on the column, or a single count among its rows, brings the minimiser back.
     assert TweedieRegressor(power=power, alpha=0.01).fit(X, y).certificate_.kind == "optimal"
     y[0] = 1.0

@@ -2,11 +2,13 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import scipy.special
 import scipy.stats
 
 import gapless
@@ -342,7 +344,7 @@ def test_counts_that_are_all_0_in_one_group_separate(rng):
     X = pd.DataFrame({"a": rng.normal(size=40), "group": np.arange(40) % 2})
     y = np.where(X.group == 1, 0, 1 + rng.poisson(3, size=40)).astype(float)
     summary = summary_of(RiskRegressor("poisson", "none").fit(X, y))
-    assert "'group' alone separates the data" in " ".join(summary.findings)
+    assert "'group' alone separates rows whose targets are all alike" in " ".join(summary.findings)
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -434,3 +436,110 @@ def test_counts_with_an_exposure_have_the_errors_of_their_rates(rng):
     expected = np.sqrt(np.diag(np.linalg.inv((A.T * mean) @ A)))
     np.testing.assert_allclose(list(errors(summary).values()), expected, rtol=1e-6)
     assert "exposures" in summary.weights
+
+
+# ---- the objective and its value -----------------------------------------------------------------
+
+
+def _half_squares(model, X, y):
+    return 0.5 * np.sum((y - X @ np.ravel(model.coef_) - model.intercept_) ** 2)
+
+
+def _log_losses(model, X, y):
+    return np.sum(np.log1p(np.exp(-y * (X @ np.ravel(model.coef_) + model.intercept_))))
+
+
+def _hinges(model, X, y):
+    z = X @ np.ravel(model.coef_) + model.intercept_
+    return np.sum(np.maximum(0, 1 - y * z) ** 2)
+
+
+def _pinballs(model, X, y):
+    r = y - X @ model.coef_ - model.intercept_
+    return np.sum(np.maximum(0.3 * r, -0.7 * r))
+
+
+def _deviances(model, X, y):
+    z = X @ model.coef_ + model.intercept_
+    return np.sum(np.exp(z) - y + scipy.special.xlogy(y, y) - y * z)
+
+
+def _l1(model):
+    return np.sum(np.abs(model.coef_))
+
+
+def _l2(model):
+    return np.sum(np.square(model.coef_))
+
+
+SQUARES = "½ Σᵢ (yᵢ − xᵢᵀw − b)²"
+LOGS = "Σᵢ log(1 + exp(−tᵢ(xᵢᵀw + b)))"
+HINGES = "Σᵢ max(0, 1 − tᵢ(xᵢᵀw + b))²"
+PINBALLS = "Σᵢ max(q(yᵢ − zᵢ), (1 − q)(zᵢ − yᵢ))"
+DEVIANCES = "Σᵢ (μᵢ − yᵢ + yᵢ log(yᵢ/μᵢ))"
+# A model, the formula it prints, and the same formula's two terms, the second by hand with n = 60.
+PRINTED = [
+    (Lasso(alpha=0.1), f"{SQUARES} + nα‖w‖₁   with α = 0.1", _half_squares, lambda m: 6 * _l1(m)),
+    (Ridge(alpha=3.0), f"{SQUARES} + ½α‖w‖²   with α = 3", _half_squares, lambda m: 1.5 * _l2(m)),
+    (
+        gapless.ElasticNet(alpha=0.1, l1_ratio=0.25),
+        f"{SQUARES} + nα(ρ‖w‖₁ + ½(1−ρ)‖w‖²)   with α = 0.1, ρ = 0.25",
+        _half_squares,
+        lambda m: 6 * (0.25 * _l1(m) + 0.375 * _l2(m)),
+    ),
+    (
+        LogisticRegression(C=4),
+        f"{LOGS} + ‖w‖²/(2C)   with C = 4",
+        _log_losses,
+        lambda m: _l2(m) / 8,
+    ),
+    (
+        LogisticRegression(C=4, l1_ratio=1, solver="saga"),
+        f"{LOGS} + ‖w‖₁/C   with C = 4",
+        _log_losses,
+        lambda m: _l1(m) / 4,
+    ),
+    (
+        LogisticRegression(C=4, l1_ratio=0.25, solver="saga"),
+        f"{LOGS} + (ρ‖w‖₁ + ½(1−ρ)‖w‖²)/C   with C = 4, ρ = 0.25",
+        _log_losses,
+        lambda m: (0.25 * _l1(m) + 0.375 * _l2(m)) / 4,
+    ),
+    (gapless.LinearSVC(C=4), f"{HINGES} + ‖w‖²/(2C)   with C = 4", _hinges, lambda m: _l2(m) / 8),
+    (
+        gapless.QuantileRegressor(quantile=0.3, alpha=0.1),
+        f"{PINBALLS} + nα‖w‖₁, zᵢ = xᵢᵀw + b   with q = 0.3, α = 0.1",
+        _pinballs,
+        lambda m: 6 * _l1(m),
+    ),
+    (
+        gapless.PoissonRegressor(alpha=0.1),
+        f"{DEVIANCES} + ½nα‖w‖², μᵢ = exp(xᵢᵀw + b)   with α = 0.1",
+        _deviances,
+        lambda m: 3 * _l2(m),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "model, said, loss, penalty", PRINTED, ids=[type(model).__name__ for model, *_ in PRINTED]
+)
+def test_the_printed_objective_is_the_value_of_the_printed_formula(model, said, loss, penalty, rng):
+    X = rng.normal(size=(40, 3))
+    y = X @ [1.0, -2.0, 0.5] + rng.normal(size=40)
+    if loss in (_log_losses, _hinges):
+        y = np.where(y > 0, 1, -1)
+    if loss is _deviances:
+        y = np.round(np.abs(y))
+    # Weight 2 is the row twice: the sums are those of 60 rows.
+    weights = np.where(np.arange(40) < 20, 2, 1)
+    text = str(summary_of(model.fit(X, y, sample_weight=weights)))
+    title, formula, *_ = text.splitlines()
+    assert (title, formula) == (
+        f"{type(model).__name__}: 60 rows, 3 columns",
+        f"minimises  {said}",
+    )
+    (printed,) = re.findall(r"objective (\S+)\)$", text, re.MULTILINE)
+    value = loss(model, np.repeat(X, weights, axis=0), np.repeat(y, weights)) + penalty(model)
+    # Nine digits are printed.
+    assert float(printed) == pytest.approx(value, rel=1e-8)

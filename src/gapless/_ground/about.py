@@ -1,7 +1,9 @@
 """What an estimator says about itself: three members of its class, from which lists are built.
 
 _formula()   what the fitted model minimises, as a `Formula`, for `gapless show`; None, with the
-             reason in the docstring, if no formula describes it.
+             reason in the docstring, if no formula describes it. That of a linear
+             model has the scale of `certificate_.primal`: losses are summed over the rows, not
+             averaged, and n is the sum of their weights.
 _examples    the data on which the demo shows the model, with its parameters there; () for none.
 _guide       the page of the guide that describes it: "trees" is docs/guide/trees.md.
 

@@ -28,7 +28,7 @@ from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, column_count
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
-from ...certificates import NO_MINIMISER, Certificate, certify_all
+from ...certificates import Certificate, certify_all
 from ...problem import Parameters, Problem
 from ...solvers import Solution, Solver, Trace, choose, solve_many
 from ...unseen import (
@@ -393,9 +393,10 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
         """Warn that the gap is too large, or that no minimum exists, and what would help."""
-        if self.certificate_.verdict == NO_MINIMISER:
+        if self.certificate_.no_minimiser:
             named = summaries.endless_columns(self, problem)
-            message = f"{type(self).__name__}: {NO_MINIMISER} {named[0].upper()}{named[1:]}"
+            verdict = self.certificate_.verdict
+            message = f"{type(self).__name__}: {verdict} {named[0].upper()}{named[1:]}"
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         if self.certificate_.kind != "stopped":
             return

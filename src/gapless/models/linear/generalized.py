@@ -362,7 +362,7 @@ class TweedieRegressor(GeneralizedLinearRegressor):
     def _formula(self) -> Formula:
         if self._has_identity():
             return Formula(
-                f"(1/2n) Σᵢ (yᵢ − xᵢᵀw{bias_term(self, '−')})² + ½α‖w‖²",
+                f"½ Σᵢ (yᵢ − xᵢᵀw{bias_term(self, '−')})² + ½nα‖w‖²",
                 {"α": chosen(self, "alpha")},
             )
         found = _half_deviance(self, "½dₚ(yᵢ, μᵢ)")
@@ -372,6 +372,6 @@ class TweedieRegressor(GeneralizedLinearRegressor):
 def _half_deviance(model, term: str) -> Formula:
     """The objective of a model with means exp(Xw + b)."""
     return Formula(
-        f"(1/n) Σᵢ ({term}) + ½α‖w‖², μᵢ = exp(xᵢᵀw{bias_term(model)})",
+        f"Σᵢ ({term}) + ½nα‖w‖², μᵢ = exp(xᵢᵀw{bias_term(model)})",
         {"α": chosen(model, "alpha")},
     )

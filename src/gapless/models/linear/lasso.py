@@ -291,19 +291,19 @@ class ElasticNet(SparseRegressor):
 
 def squares_and_lasso(model) -> Formula:
     """The objective of Lasso and LassoCV."""
-    return Formula(f"{_mean_squares(model)} + α‖w‖₁", {"α": chosen(model, "alpha")})
+    return Formula(f"{_squares(model)} + nα‖w‖₁", {"α": chosen(model, "alpha")})
 
 
 def squares_and_elastic_net(model) -> Formula:
     """The objective of ElasticNet and ElasticNetCV."""
     return Formula(
-        f"{_mean_squares(model)} + α(ρ‖w‖₁ + ½(1−ρ)‖w‖²)",
+        f"{_squares(model)} + nα(ρ‖w‖₁ + ½(1−ρ)‖w‖²)",
         {"α": chosen(model, "alpha"), "ρ": chosen(model, "l1_ratio")},
     )
 
 
-def _mean_squares(model) -> str:
-    return f"(1/2n) Σᵢ (yᵢ − xᵢᵀw{bias_term(model, '−')})²"
+def _squares(model) -> str:
+    return f"½ Σᵢ (yᵢ − xᵢᵀw{bias_term(model, '−')})²"
 
 
 def check_gram(gram, data, fit_bias):

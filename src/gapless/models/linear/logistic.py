@@ -262,10 +262,10 @@ class LogisticRegression(LinearClassifier):
             return Formula(f"Σᵢ {loss}")
         ratio = self._share_of_l1()
         if 0 < ratio < 1:
-            mixed = f"ρ‖{w}‖₁ + ½(1−ρ)‖{w}‖²"
-            return Formula(f"C Σᵢ {loss} + {mixed}", {"C": strength, "ρ": ratio})
-        norm = f"‖{w}‖₁" if ratio == 1 else f"½‖{w}‖²"
-        return Formula(f"C Σᵢ {loss} + {norm}", {"C": strength})
+            mixed = f"(ρ‖{w}‖₁ + ½(1−ρ)‖{w}‖²)/C"
+            return Formula(f"Σᵢ {loss} + {mixed}", {"C": strength, "ρ": ratio})
+        norm = f"‖{w}‖₁/C" if ratio == 1 else f"‖{w}‖²/(2C)"
+        return Formula(f"Σᵢ {loss} + {norm}", {"C": strength})
 
     def _share_of_l1(self) -> float:
         """The share ρ of ‖w‖₁ in the penalty."""

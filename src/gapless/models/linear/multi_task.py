@@ -193,5 +193,5 @@ class MultiTaskLassoCV(SparseRegressor):
 
 def squares_and_rows(model) -> Formula:
     """The objective of MultiTaskLasso and MultiTaskLassoCV."""
-    squares = f"(1/2n) Σᵢ ‖yᵢ − Wᵀxᵢ{bias_term(model, '−')}‖²"
-    return Formula(f"{squares} + α Σⱼ ‖Wⱼ‖₂", {"α": chosen(model, "alpha")})
+    squares = f"½ Σᵢ ‖yᵢ − Wᵀxᵢ{bias_term(model, '−')}‖²"
+    return Formula(f"{squares} + nα Σⱼ ‖Wⱼ‖₂", {"α": chosen(model, "alpha")})

@@ -116,6 +116,6 @@ class QuantileRegressor(LinearRegressor):
     def _formula(self) -> Formula:
         z = f"xᵢᵀw{bias_term(self)}"
         return Formula(
-            f"(1/n) Σᵢ max(q(yᵢ − zᵢ), (1 − q)(zᵢ − yᵢ)) + α‖w‖₁, zᵢ = {z}",
+            f"Σᵢ max(q(yᵢ − zᵢ), (1 − q)(zᵢ − yᵢ)) + nα‖w‖₁, zᵢ = {z}",
             {"q": self.quantile, "α": chosen(self, "alpha")},
         )

@@ -149,7 +149,7 @@ class LinearSVR(LinearRegressor):
         square = "²" if self.loss.startswith("squared") else ""
         loss = f"max(0, |yᵢ − xᵢᵀw{bias_term(self, '−')}| − ε){square}"
         return Formula(
-            f"C Σᵢ {loss} + ½‖w‖²", {"C": chosen(self, "C"), "ε": chosen(self, "epsilon")}
+            f"Σᵢ {loss} + ‖w‖²/(2C)", {"C": chosen(self, "C"), "ε": chosen(self, "epsilon")}
         )
 
 
@@ -476,11 +476,12 @@ class LinearSVC(LinearClassifier):
     def _formula(self) -> Formula:
         square = "²" if self.loss == "squared_hinge" else ""
         loss = f"max(0, 1 − tᵢ(xᵢᵀw{bias_term(self)})){square}"
-        penalty = "‖w‖₁" if self.penalty == "l1" else "½‖w‖²"
+        penalty = "‖w‖₁/C" if self.penalty == "l1" else "‖w‖²/(2C)"
         each = ", for each class against the others" if len(self.classes_) > 2 else ""
         if self._is_hard:
+            penalty = "‖w‖₁" if self.penalty == "l1" else "½‖w‖²"
             return Formula(f"{penalty} with tᵢ(xᵢᵀw{bias_term(self)}) ≥ 1 for all rows{each}")
-        return Formula(f"C Σᵢ {loss} + {penalty}{each}", {"C": chosen(self, "C")})
+        return Formula(f"Σᵢ {loss} + {penalty}{each}", {"C": chosen(self, "C")})
 
 
 def _sides(count: int) -> np.ndarray | None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...._ground.about import Formula
-from ....certificates import NO_MINIMISER
 from ....problem import Problem
 from ....unseen import Fitted, Generalization, NotAvailable
 from .findings import collinearity_in_words, may_be_separated, separating, separation_in_words
@@ -86,7 +85,7 @@ def _names(model: Any) -> list[str]:
 
 
 def _recedes(model: Any) -> bool:
-    return model.certificate_.verdict == NO_MINIMISER
+    return bool(model.certificate_.no_minimiser)
 
 
 def _check_fit(model: Any, is_endless: bool) -> None:
@@ -137,7 +136,7 @@ def endless_columns(model: Any, problem: Problem) -> str:
     columns = separating(problem, most_entries=QUICK)
     if columns is None:
         return "summary() looks for these features."
-    return separation_in_words([_names(model)[j] for j in columns])
+    return separation_in_words([_names(model)[j] for j in columns], problem.loss.task)
 
 
 def _separation(model: Any, fitted: Fitted, names: list[str]) -> list[str]:
@@ -148,7 +147,8 @@ def _separation(model: Any, fitted: Fitted, names: list[str]) -> list[str]:
         if _recedes(model) or may_be_separated(problem, at):
             columns = separating(problem)
             if columns is not None:
-                sentences.append(separation_in_words([names[j] for j in columns]))
+                named = [names[j] for j in columns]
+                sentences.append(separation_in_words(named, problem.loss.task))
     return list(dict.fromkeys(sentences))
 
 

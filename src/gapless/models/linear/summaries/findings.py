@@ -208,14 +208,15 @@ def _least_direction(signed: Array, fixed: Array, d: int, K: int) -> Array | Non
     return found.x[:M] - found.x[M:] if found.status == 0 else None
 
 
-def separation_in_words(columns: Sequence[str]) -> str:
-    """What is to be said of columns that separate the data."""
+def separation_in_words(columns: Sequence[str], task: str) -> str:
+    """What is to be said of columns along which the objective falls for ever."""
     named = ", ".join(map(repr, columns[:MOST_NAMED]))
     more = len(columns) - MOST_NAMED
     if more > 0:
         named += f" and {more} more"
     if not columns:
         return "the bias alone separates the data: all targets are alike."
+    what = "rows whose targets are all alike" if task == "regression" else "the data"
     if len(columns) == 1:
-        return f"{named} alone separates the data; its coefficient grows without bound."
-    return f"{named} together separate the data; their coefficients grow without bound."
+        return f"{named} alone separates {what}; its coefficient grows without bound."
+    return f"{named} together separate {what}; their coefficients grow without bound."

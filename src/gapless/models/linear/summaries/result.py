@@ -59,7 +59,8 @@ class Summary:
     model : str
         The class of the model.
     objective : str
-        What was minimised, as a formula with its numbers.
+        What was minimised, as a formula with its numbers: `certificate.primal` is its value, and n
+        is `rows`.
     rows : float
         The number of training rows: the sum of their weights.
     columns : int
