@@ -152,3 +152,15 @@ def test_results_are_plain_data():
 def test_bad_input_is_named(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+def test_a_narrow_maximum_or_saddle_is_a_kkt_point_and_not_called_optimal():
+    """f″(0) = 2 − 20 along the first axis: the bowl hides a bump from pairs of distant points."""
+
+    def bump(x):
+        return x @ x + 1e-3 * np.exp(-((x[0] / 0.01) ** 2))
+
+    for start in ([0.0], [0.0, 0.0]):
+        found = duality(bump, None, None, start)
+        assert found.kkt_holds and found.kind == "KKT point" and not found.is_convex
+        assert "not known to be convex" in found.verdict

@@ -28,6 +28,8 @@ BOTTOMLESS = 1e10
 AROUND = 2.0
 # A constraint is active if it is this near to 0, in units of the tolerance.
 NEAR = 100.0
+# Pairs about x are this many times nearer to it at each step.
+NEARER = 0.1
 # Differences of sampled values that are rounding.
 ROUNDING = 1e-9
 
@@ -67,7 +69,7 @@ class Duality:
     Attributes
     ----------
     kind : str
-        "optimal", "KKT point" (not convex: may be a local minimum only), "infeasible" or "open".
+        "optimal", "KKT point" (not known to be convex: may be no minimum), "infeasible" or "open".
     verdict : str
         The same as a sentence, with the reason.
     primal : float
@@ -234,7 +236,12 @@ def duality(
         inside, slater = own.slater(interior, rng, tol)
     gap = own.value - value
     allowed = tol * max(1.0, abs(own.value))
-    kind, verdict = _verdict(conditions, gap, allowed, dual is not None, convex, convexity)
+    is_given = dual is not None
+    is_searched = is_convex is None and not is_given
+    if convex and is_searched and gap > allowed and all(one.holds for one in conditions):
+        # The KKT conditions of a convex problem make x a minimum of the Lagrangian.
+        convex, convexity = False, f"the Lagrangian is lower than at x elsewhere, by {gap:.2g}"
+    kind, verdict = _verdict(conditions, gap, allowed, is_given, convex, convexity)
     return Duality(
         kind=kind,
         verdict=verdict,
@@ -286,8 +293,8 @@ def _verdict(
             f"({convexity})."
         )
     return "KKT point", (
-        f"KKT point: all KKT conditions hold, but the problem is not convex ({convexity}), so x "
-        "may be a local minimum, or none."
+        f"KKT point: all KKT conditions hold, but the problem is not known to be convex "
+        f"({convexity}), so x may be a local minimum, or none."
     )
 
 
@@ -478,8 +485,11 @@ class _Problem:
         """Whether the problem is convex, in words and as a truth value."""
         if stated is not None:
             return f"stated to be {'' if stated else 'not '}convex", stated
-        for _ in range(PAIRS):
+        for k in range(PAIRS):
             a, b = self._starts(rng, 3)[1:]
+            if k % 2:  # about x itself, ever nearer: a maximum or a saddle there may be narrow
+                step = NEARER ** (k % STARTS) * (a - self.x)
+                a, b = self.x + step, self.x - step
             middle = 0.5 * (a + b)
             for name, function, sign in (("f", self.f, 1), ("−g", self.g, -1), ("h", self.h, 0)):
                 ends = 0.5 * (np.asarray(function(a)) + np.asarray(function(b)))
