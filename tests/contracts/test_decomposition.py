@@ -312,6 +312,22 @@ def test_the_gap_bounds_the_excess_away_from_the_best(cls, shape, rng):
         assert (found.kind == "stopped") == (excess > 1e-4 * values.sum())
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("cls", [PCA, TruncatedSVD])
+def test_stored_variances_that_are_not_those_of_the_rows_are_not_certified(cls, dtype, rng):
+    X = rows_near_a_plane(rng).astype(dtype)
+    model = cls(n_components=2).fit(X)
+    assert gapless.certify(model, X).kind in ("exact", "optimal")
+    names = ["singular_values_"]
+    names += ["explained_variance_", "explained_variance_ratio_"] if cls is PCA else []
+    for name in names:
+        changed = copy.deepcopy(model)
+        setattr(changed, name, getattr(model, name) * dtype(1.01))
+        certificate = gapless.certify(changed, X)
+        assert certificate.kind == "stopped"
+        assert "variances" in certificate.verdict
+
+
 def test_eigen_residuals_are_reported(rng):
     X = rows_near_a_plane(rng)
     model = PCA(2).fit(X)

@@ -22,7 +22,7 @@ from ..._ground.stored import INPUT, Declaration, Numbers, Word
 from ..._ground.validation import Training, read_rows, read_table
 from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, take_over
-from .certifying import certify_components, certify_stopped
+from .certifying import TOLERANCE, certify_components, certify_stopped
 from .held_out import ComponentsFit, Space
 from .leading import NONE, SVD, Leading, leading, settled, widest_columns
 from .scatter import Scatter
@@ -61,6 +61,10 @@ generalization_ : Generalization
     The share of the variance of unseen rows that the components explain. The verdict compares the
     errors of entries, each predicted from the others of its row, with fewer and more components.
 """
+OTHER_VALUES = (
+    "stopped: the components are the leading ones, but the stored variances are not those of these "
+    "rows; fit again."
+)
 ROWS = """
 X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
     Rows.
@@ -83,6 +87,16 @@ def as_precise(values: Array, dtype: Any) -> Array:
         if np.any(lost[values > 1e-6 * values.max(initial=0)])
         else rounded
     )
+
+
+def are_near(stored: Array, right: Array, scatter: Scatter, total: float) -> bool:
+    """Whether stored numbers differ from the right ones by no more than a gap that is accepted.
+
+    `total` is the sum of which they are parts. Squares of rounded roots err by twice their unit.
+    """
+    room = (TOLERANCE + scatter.rounding) * total
+    precision = 4 * float(np.finfo(scatter.design.dtype).eps)
+    return bool(np.all(np.abs(stored - right) <= room + precision * np.abs(right)))
 
 
 class ComponentModel(
@@ -221,7 +235,23 @@ class ComponentModel(
     def _certified(self, X, y=None, sample_weight=None):
         data = self._reread(X, y, sample_weight)
         scatter = Scatter.of(data.X, data.weights, self._is_centred)
-        return self._certify(scatter, self.components_, None)
+        found = self._certify(scatter, self.components_, None)
+        if found.kind not in ("exact", "optimal") or self._has_own_values(scatter):
+            return found
+        return replace(found, kind="stopped", verdict=OTHER_VALUES)
+
+    def _has_own_values(self, scatter: Scatter) -> bool:
+        """Whether the stored values are those of these rows, up to the tolerance of the gap.
+
+        They are the eigenvalues of S within the plane of the components, also if those are turned
+        in it: the eigen-residual shows that.
+        """
+        if not len(self.components_):
+            return True
+        inner = scatter.products(self.components_.T.astype(np.float64))[0]
+        sums = np.linalg.eigvalsh(inner)[::-1]
+        stored = self.singular_values_.astype(np.float64) ** 2
+        return are_near(stored, sums, scatter, scatter.total)
 
     def _fitted(self, data: Training) -> ComponentsFit:
         mean = self.mean_ if self._is_centred else np.zeros(self.n_features_in_)

@@ -24,7 +24,7 @@ from ..._ground.stored import Declaration, Maybe, Number, Numbers, Value, Whole
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
 from ...unseen import CV, GIVEN, NotAvailable, as_fitted, counted_labels, given_to_fit
-from ._base import ROWS, SHARED, TRAINING, ComponentModel, as_precise
+from ._base import ROWS, SHARED, TRAINING, ComponentModel, are_near, as_precise
 from .held_out import CountChoice, choose_count
 from .leading import COVARIANCE, GRAM, LANCZOS, NEARLY_EXACT, SVD, Leading, solver_for
 from .scatter import Scatter
@@ -267,6 +267,19 @@ class PCA(ComponentModel):
             "singular_values_": as_precise(np.sqrt(values), dtype),
             "noise_variance_": float(rest / degrees / left_out) if left_out > 0 else 0.0,
         }
+
+    def _has_own_values(self, scatter: Scatter) -> bool:
+        degrees = _degrees_of_freedom(scatter)
+        sums = self.singular_values_.astype(np.float64) ** 2
+        variances, shares = (
+            values.astype(np.float64)
+            for values in (self.explained_variance_, self.explained_variance_ratio_)
+        )
+        total = scatter.total / degrees
+        is_own = are_near(variances, sums / degrees, scatter, total)
+        if scatter.total > 0:
+            is_own &= are_near(shares, sums / scatter.total, scatter, 1.0)
+        return is_own and super()._has_own_values(scatter)
 
     # ---- coordinates -----------------------------------------------------------------------------
 
