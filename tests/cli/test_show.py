@@ -42,7 +42,7 @@ def test_kernels_have_few_digits():
 
 def test_the_objective_has_its_numbers_and_a_certificate(run, files):
     out = run("show", files.iris)[1]
-    assert "minimises    C Σᵢ −log softmax(Wᵀxᵢ + b)_yᵢ + ½‖W‖²   with C = 10" in out
+    assert "minimises    Σᵢ −log softmax(Wᵀxᵢ + b)_yᵢ + ‖W‖²/(2C)   with C = 10" in out
     assert "optimality   optimal: at most " in out and "gap" in out
 
 
@@ -117,7 +117,7 @@ def test_a_pipeline_of_arrays_and_an_unfitted_model(run, tmp_path):
     model = make_pipeline(StandardScaler(), gapless.Lasso(0.1)).fit(X, X[:, 0])
     assert coefficients_of(model)[0].per_unit == pytest.approx(model[-1].coef_[0] / X[:, 0].std())
     out = run("show", gapless.save(model, tmp_path / "m.gapless"))[1]
-    assert "(1/2n) Σᵢ (yᵢ − xᵢᵀw − b)² + α‖w‖₁   with α = 0.1" in out
+    assert "½ Σᵢ (yᵢ − xᵢᵀw − b)² + nα‖w‖₁   with α = 0.1" in out
     out = run("show", gapless.save(gapless.SVC(), tmp_path / "m.gapless"))[1]
     assert out.startswith("SVC, not fitted.")
 

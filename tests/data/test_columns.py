@@ -118,3 +118,12 @@ def test_built_in_sets_have_the_task_they_say():
 
     for entry in BUILTIN.values():
         assert read_target(load_builtin(entry.name), entry.target).task == entry.task
+
+
+@pytest.mark.parametrize(
+    ("name", "distinct", "role"),
+    [("customer_id", 98, "id"), ("customer_id", 50, "number"), ("income", 98, "number")],
+)
+def test_an_id_is_one_although_some_rows_are_repeated(name, distinct, role):
+    table = table_of({name: [1000 + 7 * (k % distinct) for k in range(100)], "x": range(100)})
+    assert describe_columns(table)[0].role == role

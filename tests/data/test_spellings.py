@@ -25,6 +25,9 @@ from gapless.data.quality import similar_spellings
         ({"mother": 1000, "other": 10, "low": 100, "slow": 1}, []),
         ({"C": 40, "C++": 30, "C#": 1, "1-2": 50, "12": 1}, []),
         ({"Germany": 10, "Germony": 9}, []),
+        ({"Germany": 100, "Germony": 1, "Gernany": 1}, [("Germany", "Germony", "Gernany")]),
+        ({"INLAND": 6551, "ISLAND": 5}, []),
+        ({"hAd": 90, "had": 90, "hid": 90}, []),
     ],
 )
 def test_levels_that_look_like_one(counts, groups):

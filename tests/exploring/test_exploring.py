@@ -10,13 +10,14 @@ from drawn_tables import one_cloud, three_groups
 from sklearn.metrics import adjusted_rand_score
 
 import gapless
-from gapless.choosing.exploring import from_json, to_html, to_text
+from gapless.choosing.exploring import from_json, to_html, to_text, words
 from gapless.choosing.exploring.copies import near_pairs
 from gapless.choosing.exploring.differences import (
     ColumnValues,
     differences_of,
     with_parts_of_dates,
 )
+from gapless.choosing.exploring.sections import Loading
 from gapless.choosing.report import to_json
 from gapless.data import BoundedNumbers, TableError, describe_columns, prepare, table_of
 
@@ -72,11 +73,47 @@ def test_a_component_is_named_by_its_columns(cloud):
     assert first.words == "rises with 'b' and 'a'" or first.words == "rises with 'a' and 'b'"
 
 
+def test_a_component_is_named_by_the_levels_at_its_ends():
+    found = [Loading("age", -0.8, "", ""), Loading("sex", 0.7, "no", "yes")]
+    assert words.component(found) == (
+        "falls with 'age'; it is high where 'sex' is 'yes', and low where it is 'no'"
+    )
+    found = [Loading("sex", 0.7, "male", "female"), Loading("job", 0.6, "(missing)", "nurse")]
+    assert words.component(found) == (
+        "is high where 'sex' is 'female' and 'job' is 'nurse', and low where they are 'male' and "
+        "missing"
+    )
+
+
+@pytest.mark.parametrize(("own", "word"), [(0.35, "is less often"), (0.15, "is rarely")])
+def test_a_third_of_the_rows_is_not_rare(own, word):
+    inside = np.arange(200) < 100
+    share = np.where(inside, own, 0.9)
+    levels = np.where(np.arange(200) % 100 < 100 * share, "a", "b")
+    column = describe_columns(table_of({"kind": levels}))[0]
+    # Other levels are many, so that none of them is what most rows are.
+    levels = [a if a == "a" else f"b{k % 40}" for k, a in enumerate(levels)]
+    (found,) = ColumnValues(column, pl.Series("kind", levels)).differences(inside)
+    assert f"'kind' {word} 'a'" in found.words
+
+
+def test_it_is_said_where_groups_were_looked_for():
+    assert words.where([range(9), range(2)], [[2]]) == (
+        "Groups were looked for in the first 9 components and in the first 2 components; where "
+        "there were none, also along each larger component alone."
+    )
+
+
 def test_a_requested_number_of_groups_is_judged(cloud):
     table, _ = cloud
     found = gapless.explore(table, clusters=4)
     assert len(found.report.groups.shown) == 4
     assert "for convenience only" in found.report.groups.words[0]
+    assert "looked for" not in str(found)
+    width = len(found.report.groups.places)
+    assert width > 1
+    assert found.report.groups.where == f"The rows were divided by the first {width} components."
+    assert words.divided((2,)) == "The rows were divided by component 3 alone."
     assert gapless.explore(table, clusters=1).report.groups.shown == ()
 
 

@@ -211,9 +211,15 @@ def _role(series: pl.Series, missing: int, distinct: int) -> tuple[Role, str]:
 
 
 def _why_id(series: pl.Series, missing: int, distinct: int) -> str | None:
-    """Why integers identify the rows; None if they do not."""
-    if series.dtype != pl.Int64 or missing or distinct < len(series) or len(series) < FEW_ROWS:
+    """Why integers identify the rows; None if they do not.
+
+    Rows may be repeated: a column that is called an id is one all the same.
+    """
+    if series.dtype != pl.Int64 or missing or len(series) < FEW_ROWS:
         return None
+    if distinct < len(series):
+        is_id = distinct >= SHARE_OF_NAMES * len(series) and CALLED_ID.search(series.name)
+        return "it is called an id and differs in nearly every row" if is_id else None
     steps = series.diff().drop_nulls()
     if (steps == 1).all():
         return "it numbers the rows"

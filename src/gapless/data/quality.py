@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections import defaultdict
@@ -162,6 +163,18 @@ SHORTEST_WORD = 3
 # From this many characters on, any one of them may be wrong; with fewer, none is exchanged for
 # another.
 LONG_WORD = 5
+# Letters that people type or hear one for another: neighbours in a row of the keyboard (QWERTY,
+# QWERTZ and AZERTY), and sounds. INLAND and ISLAND are two words.
+KEYBOARD = (
+    "qwertyuiop",
+    "qwertzuiop",
+    "azertyuiop",
+    "asdfghjkl",
+    "qsdfghjklm",
+    "zxcvbnm",
+    "yxcvbnm",
+)
+SOUNDS = ("aeiouy", "ck", "kq", "sz", "cs", "dt", "bp", "gk", "gj", "fv", "vw", "mn", "lr")
 # A typing error is rare compared with the intended level, which has some rows.
 RARE_SHARE, FEWEST_MEANT = 0.05, 10
 # Among more levels than this, words that differ by one character are to be expected.
@@ -200,7 +213,10 @@ def _folded(level: str) -> str:
     plain = re.sub(r"\s+", " ", plain).strip(" .,;:!")
     if not re.search(r"\d", plain):
         plain = re.sub(r"(?<=[^\W\d_])[\s_-]+(?=[^\W\d_])", "", plain)
-    return plain if len(re.findall(r"[^\W\d_]", plain)) >= SHORTEST_WORD else level
+    letters = len(re.findall(r"[^\W\d_]", plain))
+    # A capital inside a short word is meant: hAd and had.
+    is_meant = letters < LONG_WORD and level not in (level.lower(), level.upper(), level.title())
+    return level if letters < SHORTEST_WORD or is_meant else plain
 
 
 def _intended(same: Mapping[str, list[str]], counts: Mapping[str, int]) -> dict[str, str]:
@@ -232,6 +248,7 @@ def _is_word(level: str) -> bool:
 def is_typing_error(word: str, other: str) -> bool:
     """Whether two words differ by a character after the first: one too many, too few or wrong.
 
+    A wrong one is next to the right one on the keyboard, or sounds like it.
     For short words, only swapped characters count as an error: Jun and Jul are two words.
     """
     if word == other or word[0] != other[0] or abs(len(word) - len(other)) > 1:
@@ -243,7 +260,15 @@ def is_typing_error(word: str, other: str) -> bool:
     if rest[1::-1] + rest[2:] == its and len(rest) > 1:
         return True
     is_long = max(len(word), len(other)) >= LONG_WORD
-    return is_long and (rest[1:] == its[1:] or rest[1:] == its or rest == its[1:])
+    is_other = rest[1:] == its[1:] and _are_confused(rest[:1], its[:1])
+    return is_long and (is_other or rest[1:] == its or rest == its[1:])
+
+
+def _are_confused(letter: str, other: str) -> bool:
+    """Whether one letter is easily typed or heard for the other."""
+    pair = {letter, other}
+    beside = ({a, b} for keys in KEYBOARD for a, b in itertools.pairwise(keys))
+    return any(pair <= set(alike) for alike in SOUNDS) or pair in beside
 
 
 def _has_lost_capital(level: str, other: str) -> bool:

@@ -21,6 +21,8 @@ Array = np.ndarray
 LEAST, PART_OF_LARGEST, MOST = 0.4, 0.35, 4
 # From this share on, rows are "mostly" of a category, and "all but" from this one on.
 MOSTLY, NEARLY_ALL = 0.6, 0.985
+# Up to this share, rows are "rarely" of a category.
+RARELY = 0.2
 MISSING = "(missing)"
 
 
@@ -158,7 +160,7 @@ def _is(own: float, others: float) -> str:
         if own >= NEARLY_ALL:
             return "is nearly always" if own < 1 else "is always"
         return "is mostly" if own >= MOSTLY else "is more often"
-    return "is never" if own == 0 else "is rarely" if own <= 1 - MOSTLY else "is less often"
+    return "is never" if own == 0 else "is rarely" if own <= RARELY else "is less often"
 
 
 def _of_shares(own: float, others: float, whole: float) -> float:

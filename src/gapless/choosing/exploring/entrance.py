@@ -267,7 +267,7 @@ def _report(
         unknown="" if search.tried or count == 1 else words.not_looked(search.is_short),
         places=search.places,
         words=words.groups(search, count) if count != 1 else (),
-        where=words.where(space.wide, space.alone) if count != 1 else "",
+        where=_where(space, search, count),
         tried=tuple(
             TriedCount(one.count, one.doubt, one.between, one.agreement, one.is_apart)
             for one in search.tried
@@ -307,6 +307,13 @@ def _report(
         versions=versions(),
         left_out=left_out,
     )
+
+
+def _where(space: Space, search: Search, count: int | None) -> str:
+    """The components in which groups were looked for, or by which rows were divided."""
+    if count is None:
+        return words.where(space.wide, space.alone)
+    return words.divided(search.places) if count > 1 else ""
 
 
 def _components(given: ExploredTable, space: Space) -> Components:

@@ -61,10 +61,10 @@ def _in_words(count: int, rows: int) -> str:
     if not count:
         return "No row is far from all others."
     share = f" ({percent(count / rows, 1)})" if count / rows >= 0.0005 else ""
-    are = "row is" if count == 1 else "rows are"
+    noun, are = ("row", "is") if count == 1 else ("rows", "are")
     return (
-        f"{count:,} {are} much further from the typical row than the others{share}: by the values "
-        "of single columns, or by a combination of values."
+        f"{count:,} {noun}{share} {are} much further from the typical row than the others: by the "
+        "values of single columns, or by a combination of values."
     )
 
 

@@ -171,7 +171,7 @@ class Groups:
     words : tuple of str
         How the number was found, and how far the groups can be trusted.
     where : str
-        In which components they were looked for; "" if nowhere.
+        In which components they were looked for, or by which rows were divided; "" if none.
     tried : tuple of TriedCount
         The numbers that were tried.
     """

@@ -38,14 +38,13 @@ def component(loadings: Sequence[Loading]) -> str:
     if down:
         parts.append(f"falls with {joined(down)}")
     said = " and ".join(parts)
-    ends = [
-        f"{_level(one.high)}, not {_level(one.low)}, in {quoted(one.column)}"
-        for one in loadings
-        if one.high
-    ]
-    if ends:
+    levels = [one for one in loadings if one.high]
+    if levels:
         leads = f"{said}; it is " if said else "is "
-        said = f"{leads}high for {'; '.join(ends)}"
+        high = joined([f"{quoted(one.column)} is {_level(one.high)}" for one in levels])
+        low = joined([_level(one.low) for one in levels])
+        they = "it is" if len(levels) == 1 else "they are"
+        said = f"{leads}high where {high}, and low where {they} {low}"
     return said or "goes with no column in particular"
 
 
@@ -172,9 +171,15 @@ def where(wide: Sequence[Sequence[int]], alone: Sequence[Sequence[int]]) -> str:
         said.append(
             "along the first component" if count == 1 else f"in the first {count} components"
         )
-    if alone:
-        said.append("where there were none, along each larger one alone")
-    return f"Groups were looked for {joined(said)}."
+    more = "; where there were none, also along each larger component alone" if alone else ""
+    return f"Groups were looked for {joined(said)}{more}."
+
+
+def divided(places: Sequence[int]) -> str:
+    """By which components rows were divided into a requested number of groups."""
+    count = len(places)
+    by = f"component {places[0] + 1} alone" if count == 1 else f"the first {count} components"
+    return f"The rows were divided by {by}."
 
 
 def _at_least(share: float) -> str:
@@ -221,7 +226,7 @@ def unseen(found: Generalization, *, is_of_groups: bool) -> str:
         more = "; more centres would come closer to the rows, but without gaps between them"
     elif kind == "over-fitted":
         more = "; fewer centres would describe unseen rows better"
-    return f"{found.metric} {new} ± {error} on unseen rows, {train} on training rows{more}"
+    return f"{found.metric} {new} ± {error} on unseen rows, {train} on training rows{more}."
 
 
 # ---- the answer ----------------------------------------------------------------------------------
