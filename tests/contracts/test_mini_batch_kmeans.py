@@ -146,3 +146,20 @@ def test_a_time_limit_keeps_the_last_batch(monkeypatch):
         model = MiniBatchKMeans(4, batch_size=20, time_limit=60.0, random_state=0).fit(blobs())
     assert model.n_steps_ == 3 and model.certificate_.kind == "stopped"
     np.testing.assert_array_equal(model.predict(blobs()), model.labels_)
+
+
+def test_the_trace_tells_what_the_batches_let_expect():
+    """Its first entry is the sum of squares of the first centres, if the batch has all rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    start = X[:3].copy()
+    model = MiniBatchKMeans(3, init=start, batch_size=2000, max_iter=1, n_init=1, random_state=0)
+    model.fit(X)
+    trace = model.trace_
+    assert len(trace.objective) == len(trace.shifts) == model.n_steps_ == 1
+    # 60 rows drawn with replacement: the mean square within five of its standard errors.
+    squares = ((X[:, None] - start) ** 2).sum(2).min(1)
+    assert abs(trace.objective[0] - squares.sum()) <= 5 * np.sqrt(60) * squares.std()
+    assert trace.shifts[0] == pytest.approx(((model.cluster_centers_ - start) ** 2).sum())
+    assert "1 batches" not in repr(trace) and "objective about" in repr(trace)
+    assert trace.plot().get_xlabel() == "batch"

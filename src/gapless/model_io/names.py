@@ -175,6 +175,7 @@ VALUES = Classes(
         "bayes.Moments": "gapless.models.bayes.moments",
         "bayes.Words": "gapless.models.bayes.parts",
         "certificates.Certificate": "gapless.certificates",
+        "clustering.BatchTrace": "gapless.models.clustering.batch_runs",
         "clustering.LloydTrace": "gapless.models.clustering.lloyd",
         "data.Column": "gapless.data",
         "data.ColumnProfile": "gapless.data",

@@ -35,10 +35,12 @@ class BatchTrace:
     shifts: Array
 
     def __repr__(self) -> str:
-        if not len(self.objective):
+        count = len(self.objective)
+        if not count:
             return "<BatchTrace of 0 batches>"
+        batches = "1 batch" if count == 1 else f"{count} batches"
         ends = f"{self.objective[0]:.6g} to {self.objective[-1]:.6g}"
-        return f"<BatchTrace of {len(self.objective)} batches: objective about {ends}>"
+        return f"<BatchTrace of {batches}: objective about {ends}>"
 
     def plot(self, *, axes=None):
         """Draw the objective that each batch lets expect.
