@@ -12,11 +12,11 @@ import gapless
 from gapless import RiskClassifier, RiskRegressor
 from gapless._ground import core
 from gapless._ground.design import Design
-from gapless._ground.interrupt import time_limit
+from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.certificates import certify
 from gapless.losses import Hinge, Huber, Logistic, Quantile, Squared
 from gapless.penalties import L0, L1, MCP, SCAD, Bridge, L2Norm, PNorm
-from gapless.problem import Parameters, Problem
+from gapless.problem import Parameters, Problem, best_subset
 from gapless.problem.best_subset import BestSubset, covers_every_subset
 from gapless.solvers import registry, solve
 from gapless.solvers._base import run
@@ -289,6 +289,60 @@ def test_an_interrupt_keeps_the_best_subset_so_far(rng, monkeypatch):
         model.fit(X, y)
     assert model.certificate_.kind == "stopped" and np.isfinite(model.certificate_.gap)
     assert np.any(model.coef_)
+
+
+@pytest.mark.parametrize("error, moment", [(TimeLimit, 2), (KeyboardInterrupt, 7)])
+def test_a_split_that_is_interrupted_leaves_no_subset_out(error, moment, rng, monkeypatch):
+    X, y = data(rng, n=60, d=12, noise=5.0)
+    best = RiskRegressor(penalty=L0(4.0)).fit(X, y).certificate_.primal
+    monkeypatch.setattr(best_subset, "ENTRIES", 12**2)  # a call for each system
+    problem = Problem(Design(X), y, Squared(), L0(4.0), np.ones(60))
+    search, calls = problem.best_subset, itertools.count()
+
+    def out_of_time():
+        if next(calls) == moment:
+            raise error
+
+    monkeypatch.setattr(best_subset, "check", out_of_time)
+    with pytest.raises(error):
+        for _ in range(moment):
+            search.split(1e-9)
+    assert covers_every_subset(search.leaves(), search.free)
+    assert search.lower <= best * (1 + 1e-12)
+    while not search.is_done(1e-9):
+        search.split(1e-9)
+    assert search.best == pytest.approx(best, rel=1e-9)
+
+
+def test_a_certificate_without_the_time_for_all_subsets_keeps_its_bound(rng, monkeypatch):
+    X, y = data(rng, n=60, d=24, noise=5.0)
+    best = RiskRegressor(penalty=L0(8.0)).fit(X, y).certificate_.primal
+    calls, split = itertools.count(), BestSubset.split
+
+    def out_of_time(self, tolerance):
+        if next(calls) == 2:
+            raise TimeLimit
+        split(self, tolerance)
+
+    monkeypatch.setattr(BestSubset, "split", out_of_time)
+    with pytest.warns(ConvergenceWarning):
+        model = RiskRegressor(penalty=L0(8.0), solver="prox_newton").fit(X, y)
+    assert model.certificate_.method == "subsets" and model.certificate_.kind == "stopped"
+    assert model.certificate_.dual <= best <= model.certificate_.primal
+
+
+def test_counting_the_nodes_of_a_search_heeds_the_time_limit():
+    with time_limit(0.0), pytest.raises(TimeLimit):
+        covers_every_subset(np.array([[1, 0, 0]]), np.zeros(3, dtype=bool))
+
+
+def test_a_stationary_subset_that_is_not_the_best_is_told_so(rng):
+    X = rng.normal(size=(30, 3))
+    X[:, 2] = X[:, 0] + X[:, 1]
+    worse = Problem(Design(X), X[:, 2], Squared(), L0(0.1), np.ones(30))
+    two = np.array([1.0, 1.0, 0.0])
+    told = certify(worse, Parameters(two, np.zeros(())))
+    assert told.kind == "stopped" and "a better subset is known" in told.verdict
 
 
 def test_nodes_that_leave_a_subset_out_are_noticed():

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from .._ground.interrupt import TimeLimit
 from .._ground.percent import percent
 from .._ground.threads import single_blas
 from ..problem import (
@@ -584,8 +586,8 @@ def _judge_stationarity(claim: Claim, primal: float, tol: float) -> Certificate:
 def _among_subsets(problem: Problem, stationary: Certificate, tol: float) -> Certificate:
     """The gap to the best subset, if few features are counted and all subsets are ruled out.
 
-    The nodes in which the search ended are checked: whether they cover every subset, and what each
-    can contain. A problem that was not searched yet is searched now, as long as time lasts.
+    The nodes in which the search ended must cover every subset. A problem that was not searched yet
+    is searched now, as long as time lasts.
     """
     subset = problem.penalty.subset(problem.d)
     is_searched = "best_subset" in vars(problem)
@@ -593,22 +595,25 @@ def _among_subsets(problem: Problem, stationary: Certificate, tol: float) -> Cer
     if subset is None or not is_possible or not (is_searched or problem.d <= FEW_TO_COUNT):
         return stationary
     search = problem.best_subset
-    while not is_searched and not search.is_done(0.5 * tol * problem.scale):
-        search.split(0.5 * tol * problem.scale)
+    with suppress(TimeLimit):
+        while not is_searched and not search.is_done(0.5 * tol * problem.scale):
+            search.split(0.5 * tol * problem.scale)
     leaves = search.leaves()
     if not covers_every_subset(leaves, search.free):
         return stationary
-    parts = [search.bounds(leaves[i : i + 1000])[0].min() for i in range(0, len(leaves), 1000)]
     rounding = 64 * problem.d * EPS * (search.constant + abs(stationary.primal))
+    cure = "raise time_limit or max_iter, or use fewer features"
+    if search.best < stationary.primal - rounding:
+        cure = 'a better subset is known; use solver="branch_and_bound"'
     certificate = judged(
         stationary.primal,
-        float(min(parts)),
+        search.lower,
         scale=problem.scale,
         tol=tol,
         rounding=rounding,
         kkt=stationary.kkt,
         method="subsets",
-        cure="raise time_limit or max_iter, or use fewer features",
+        cure=cure,
     )
     words = (
         f" (not convex, but all {2.0**problem.d:.4g} subsets are covered by {len(leaves):,} bounds)"

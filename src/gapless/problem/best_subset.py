@@ -28,8 +28,9 @@ Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
 IN, OPEN, OUT = 1, 0, -1
-# Nodes that are split at a time: their systems are solved together.
-BATCH = 64
+# Nodes that are split at a time, and the largest number of entries of the systems that are solved
+# in one call, which Ctrl-C waits for.
+BATCH, ENTRIES = 64, 50_000
 # Below this eigenvalue of the correlations, columns count as dependent: eigenvectors instead of an
 # inverse, and none of the features involved is worth anything by itself.
 DEPENDENT = 1e-9
@@ -104,21 +105,22 @@ class BestSubset:
         return not self.frontier or self.frontier[0][0] >= self.best - tolerance
 
     def split(self, tolerance: float) -> None:
-        """Split the most promising nodes in two."""
-        check()
-        nodes: list[Array] = []
-        places: list[int] = []
-        while self.frontier and len(nodes) < BATCH and not self.is_done(tolerance):
-            _, _, state, place = heapq.heappop(self.frontier)
-            nodes.append(state)
-            places.append(place)
-        if not nodes:
+        """Split the most promising nodes in two; an interrupted split leaves them whole."""
+        taken: list[tuple[float, int, Array, int]] = []
+        while self.frontier and len(taken) < BATCH and not self.is_done(tolerance):
+            taken.append(heapq.heappop(self.frontier))
+        if not taken:
             return
-        children = np.repeat(np.array(nodes), 2, axis=0)
-        rows = np.arange(len(nodes))
+        children = np.repeat(np.array([state for _, _, state, _ in taken]), 2, axis=0)
+        rows, places = np.arange(len(taken)), [place for *_, place in taken]
         children[2 * rows, places] = IN
         children[2 * rows + 1, places] = OUT
-        self._add(children)
+        try:
+            self._add(children)
+        except BaseException:
+            for node in taken:
+                heapq.heappush(self.frontier, node)
+            raise
 
     def leaves(self) -> Array:
         """The nodes that were left, (count, d): 1 in, −1 out, 0 open. Together, every subset."""
@@ -190,6 +192,14 @@ class BestSubset:
                 np.zeros(chosen.shape),
                 np.zeros(chosen.shape),
             )
+        size = max(ENTRIES // self.d**2, 1)
+        parts = [self._solved(chosen[i : i + size]) for i in range(0, len(chosen), size)]
+        value, w, rises = (np.concatenate(part) for part in zip(*parts))
+        return value, w, rises
+
+    def _solved(self, chosen: Array) -> tuple[Array, Array, Array]:
+        """The same for a few subsets at once."""
+        check()
         both = chosen[:, :, None] & chosen[:, None, :]
         G = np.where(both, self.G, 0.0)
         diagonal = np.arange(self.d)
@@ -218,20 +228,26 @@ def covers_every_subset(leaves: Array, free: Array) -> bool:
     Nodes that come from splits have a feature that is in or out in all of them, unless one of them
     has nothing but open features.
     """
-    todo = [(leaves, np.flatnonzero(~free))]
+    if not np.all(leaves[:, free] == IN):
+        return False
+    todo = [list(zip(_as_bits(leaves[:, ~free] == IN), _as_bits(leaves[:, ~free] == OUT)))]
     while todo:
-        nodes, features = todo.pop()
-        if len(nodes) == 0:
+        check()
+        nodes = todo.pop()
+        if not nodes:
             return False
-        decided = nodes[:, features] != OPEN
-        if len(nodes) == 1:
-            if decided.any():
-                return False
-            continue
-        common = np.flatnonzero(decided.all(axis=0))
-        if not len(common):
+        common = -1
+        for inside, outside in nodes:
+            common &= inside | outside
+        if (len(nodes) == 1) != (common == 0):
             return False
-        j = features[common[0]]
-        rest = np.delete(features, common[0])
-        todo += [(nodes[nodes[:, j] == side], rest) for side in (IN, OUT)]
+        if common:
+            bit = common & -common
+            todo.append([(i ^ bit, o) for i, o in nodes if i & bit])
+            todo.append([(i, o ^ bit) for i, o in nodes if o & bit])
     return True
+
+
+def _as_bits(rows: Array) -> list[int]:
+    """Each row of truth values as the bits of a number."""
+    return [int.from_bytes(row.tobytes()) for row in np.packbits(rows, axis=1)]
