@@ -64,8 +64,8 @@ def make_data(cls, seed, n=60, classes=3):
     return X, score[:, 0]
 
 
-def fit(model, X, y, **more):
-    model.set_params(random_state=0)
+def fit(model, X, y, random_state=0, **more):
+    model.set_params(random_state=random_state)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y, **more)
@@ -351,6 +351,46 @@ def test_data_that_have_changed_are_not_certified(seed):
     X *= 2
     with pytest.raises(ValueError, match="does not match its data"):
         _ = model.certificate_
+
+
+@every_class
+def test_a_bootstrap_takes_the_steps_again_on_the_rows_drawn(cls, seed):
+    X, y = make_data(cls, seed)
+    random = np.random.default_rng(seed)
+    counts, times = random.choice([1, 2], len(y)), random.choice([0.0, 1.0, 3.0], len(y))
+    model = fit(cls(max_iter=20), X, y, sample_weight=counts)
+    fitted = model._remembered("")
+    w, b = model._refit_to_draws(fitted)(times)
+    again = fit(cls(max_iter=20), X, y, fitted.seed, sample_weight=times)
+    np.testing.assert_allclose(w, np.atleast_2d(again.coef_), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(b, again.intercept_, rtol=1e-6, atol=1e-9)
+    repeated = fit(cls(max_iter=20), np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    for one, other in zip(*(_bootstrapped(found) for found in (model, repeated))):
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-5, abs=1e-9)
+
+
+def _bootstrapped(model):
+    vars(model)["generalization_"] = None  # which has tests of its own
+    return model.summary(bootstrap=3).coefficients
+
+
+def test_class_weights_stay_with_their_rows_in_a_bootstrap(seed):
+    X, y = make_data(gapless.SGDClassifier, seed, classes=2)
+    model = fit(gapless.SGDClassifier("log_loss", class_weight={"apple": 3.0}), X, y)
+    times = np.random.default_rng(seed).choice([0.0, 1.0, 3.0], len(y))
+    fitted = model._remembered("")
+    w, _ = model._refit_to_draws(fitted)(times)
+    again = fit(clone(model), X, y, fitted.seed, sample_weight=times)
+    np.testing.assert_allclose(w, again.coef_, rtol=1e-6)
+
+
+def test_a_copy_without_a_certificate_is_summarised_from_its_data(seed):
+    X, y = make_data(gapless.SGDRegressor, seed)
+    twin = copy.copy(fit(gapless.SGDRegressor(), X, y))
+    assert "certificate_" not in vars(twin)
+    assert twin.summary(X, y).certificate.kind in ("optimal", "stopped")
+    with pytest.raises(ValueError, match="does not match"):
+        copy.copy(fit(gapless.SGDRegressor(), X, y)).summary(X, 2 * y)
 
 
 def test_small_steps_on_a_strong_penalty_become_optimal(seed):

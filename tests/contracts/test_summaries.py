@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import test_stochastic
 from test_estimators import CASES, build, fit, make_data
 
 import gapless
@@ -17,6 +18,19 @@ def test_a_summary_says_what_was_fitted(cls, form):
     if not hasattr(model, "summary"):
         assert getattr(model, "kernel", None) is not None
         return
+    check(model)
+
+
+@pytest.mark.parametrize("cls, form", test_stochastic.CASES)
+def test_a_summary_of_steps_has_no_standard_errors_by_theory(cls, form):
+    X, y = test_stochastic.make_data(cls, 20240607)
+    model = test_stochastic.fit(cls(**form), X, y)
+    summary = check(model)
+    assert summary.inference.startswith("none, because")
+    assert "summary(bootstrap=200)" in summary.inference
+
+
+def check(model):
     vars(model)["generalization_"] = NOT_MEASURED
     summary = model.summary()
     values = np.array([one.value for one in summary.coefficients if one.name != "(bias)"])
@@ -27,4 +41,5 @@ def test_a_summary_says_what_was_fitted(cls, form):
     has_errors = [one.standard_error is not None for one in summary.coefficients]
     assert all(has_errors) != summary.inference.startswith("none, because")
     for text in (str(summary), summary._repr_html_()):
-        assert cls.__name__ in text and "Certificate" in text
+        assert type(model).__name__ in text and "Certificate" in text
+    return summary

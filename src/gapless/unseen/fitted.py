@@ -59,6 +59,8 @@ class Fitted:
         The tolerance of the solver.
     is_solved : bool
         Whether `start` is the solution.
+    columns : ndarray of int or None
+        The columns of the model that the problems have; None for all.
     """
 
     problems: list[Problem]
@@ -70,6 +72,7 @@ class Fitted:
     averages: bool = False
     tol: float = 1e-6
     is_solved: bool = True
+    columns: Array | None = None
 
     # The requested score of the model: none.
     expected: ClassVar[float | None] = None

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .ridge import Ridge, RidgeClassifier
     from .ridge_cv import RidgeClassifierCV, RidgeCV
     from .sparse_paths import enet_path, lasso_path
+    from .summaries import Refit
     from .support_vectors import LinearSVC, LinearSVR
     from .tasks import LinearClassifier, LinearRegressor
     from .tuning import tune

@@ -28,7 +28,7 @@ from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, column_count
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
-from ...certificates import Certificate, certify_all
+from ...certificates import Certificate, certify_all, known_offset
 from ...problem import Parameters, Problem
 from ...solvers import Solution, Solver, Trace, choose, solve_many
 from ...unseen import (
@@ -124,6 +124,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     _averages: ClassVar[bool] = False
     # Whether the penalty is the same for all columns, so that it can be restricted to some of them.
     _treats_columns_alike: ClassVar[bool] = True
+    # Why theory knows no standard errors of the coefficients, whatever the objective; "" if it may.
+    _no_errors: ClassVar[str] = ""
     # The parameter for the strength of the penalty, if it can be chosen by leave-one-out.
     _strength_name: ClassVar[str | None] = None
     # For a class that only chooses, such as RidgeCV: the estimator it settles on, which defines
@@ -467,7 +469,15 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     @available_if(_has_columns)
     def summary(
-        self, X=None, y=None, sample_weight=None, *, level=0.95, bootstrap=None, random_state=0
+        self,
+        X=None,
+        y=None,
+        sample_weight=None,
+        *,
+        offset=None,
+        level=0.95,
+        bootstrap=None,
+        random_state=0,
     ) -> summaries.Summary:
         """The fitted model on one page: objective, coefficients with their errors, both gaps.
 
@@ -475,6 +485,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         ----------
         X, y, sample_weight : array-like, default=None
             The data of the fit, for a model that no longer refers to them, such as one from a file.
+        offset : array-like of shape (n_samples,), default=None
+            The offsets of the fit, given with the data.
         level : float, default=0.95
             Confidence level of the intervals.
         bootstrap : int, default=None
@@ -493,28 +505,30 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         -----
         Standard errors are those of least squares, or of the information matrix of a likelihood
         (logistic, softmax, Poisson, gamma, Tweedie), with weights as counts of rows. There is no
-        such theory with a penalty, with a tuned strength, or for losses that are not likelihoods;
-        the summary then says so.
+        such theory with a penalty, with a tuned strength, for losses that are not likelihoods, or
+        for steps that end near an optimum and not at it; the summary then says so.
         """
         if X is None:
             fitted = self._remembered("summary(X, y, sample_weight)")
-            data, judged = vars(self)["_training"][0], self.generalization_
+            judged = self.generalization_
         else:
-            data, problems = self._rebuilt(X, y, sample_weight)
-            fitted = self._fitted(data, problems)
+            fitted = self._fitted_to(X, y, sample_weight, **known_offset(self, offset))
             known = vars(self).get("generalization_")
             judged = known or uncorrected(measure(self, fitted), self._tuned())
         with single_blas(), watch(self) as callback:
             return summaries.summarise(
                 self,
                 fitted,
-                data.columns,
                 judged,
                 level=level,
                 bootstrap=bootstrap,
                 random_state=random_state,
                 callback=callback,
             )
+
+    def _refit_to_draws(self, fitted: Fitted) -> summaries.Refit:
+        """How the bootstrap refits the model."""
+        return summaries.refit_to_draws(self, fitted)
 
     # ---- predicting ------------------------------------------------------------------------------
 

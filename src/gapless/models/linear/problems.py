@@ -148,6 +148,7 @@ def fitted_of(
         has_classes=has_classes,
         averages=model._averages,
         tol=model.tol,
+        columns=data.columns,
     )
 
 

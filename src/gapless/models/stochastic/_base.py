@@ -35,7 +35,7 @@ from ...penalties import ElasticNet, Penalty
 from ...problem import Problem
 from ...solvers import Adam, AveragedMomentum, Momentum, Nesterov, Plain, Update, solve_many
 from ...unseen import as_fitted, given_to_fit, take_over
-from ..linear import DATA, LinearModel, dense, pack, stored_coefficients, unpack
+from ..linear import DATA, LinearModel, Refit, dense, pack, stored_coefficients, unpack
 from .descent import Descent, State
 from .passes import Passes, Run, Visits, as_parameters
 from .refits import StochasticFit
@@ -112,6 +112,7 @@ class StochasticModel(LinearModel):
     _guide = "stochastic"
     _averages = True
     _further = "raise time_limit"
+    _no_errors = "theory is about the optimum, and the steps end near it, not at it"
     _stored: ClassVar[Declaration] = {
         **LinearModel._stored,
         "t_": Maybe(Number()),
@@ -407,6 +408,10 @@ class StochasticModel(LinearModel):
         """
         cure = "call gapless.certify(model, X, y, sample_weight)"
         data, *_ = self._kept_training(cure)
+        return self._first_certificate(data)
+
+    def _first_certificate(self, data: Training) -> Certificate:
+        """The certificate of a fit to these data, whose gap and dual point the model keeps."""
         learned = dict(vars(self))
         found = learned["certificate_"] = as_fitted(self)._judge(data, learned)
         self._check_same(found, learned["trace_"].primal[-1])
@@ -470,15 +475,6 @@ class StochasticModel(LinearModel):
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    @property
-    def summary(self):
-        """Not available: standard errors hold at an optimum."""
-        raise AttributeError(
-            f"{type(self).__name__} has no summary(): standard errors hold at an optimum, and "
-            "steps end near one; see certificate_ and generalization_, or fit RiskClassifier or "
-            "RiskRegressor."
-        )
-
     # scikit-learn's names for the last iterate and for the mean of all, which only some fits have.
     _standard_coef = property(lambda self: _behind_average(self)[0])
     _standard_intercept = property(lambda self: _behind_average(self)[1])
@@ -511,7 +507,10 @@ class StochasticModel(LinearModel):
 
     def _fitted_to(self, X, y, sample_weight=None) -> Any:
         seed = _seed(check_random_state(self.random_state))
-        return self._fitted(self._reread(X, y, sample_weight), seed)
+        data = self._reread(X, y, sample_weight)
+        if "certificate_" not in vars(self):  # a copy of a model whose certificate was never read
+            self.certificate_ = self._first_certificate(data)
+        return self._fitted(data, seed)
 
     def _fitted(self, data: Training, seed: Any) -> Any:
         self._check_objective(self._objective(self._problems(data)))
@@ -521,6 +520,13 @@ class StochasticModel(LinearModel):
         """Coefficients (K, d) and biases (K,), in float64."""
         w = np.atleast_2d(dense(self.coef_)).astype(float)
         return w, np.broadcast_to(np.asarray(self.intercept_, dtype=float), (len(w),)).copy()
+
+    def _refit_to_draws(self, fitted: Any) -> Refit:
+        # Weights of classes stay with their rows.
+        shares = fitted.fit_weights / np.where(fitted.is_counted, fitted.weights, 1.0)
+        return lambda times: self._refitted(
+            replace(fitted.data, sample_weight=times, weights=times * shares), fitted.seed
+        )
 
     def _refitted(self, data: Training, seed: int) -> tuple[Array, Array]:
         """Coefficients and biases of the same fit to other rows."""

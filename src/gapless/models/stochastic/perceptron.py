@@ -187,6 +187,7 @@ class Perceptron(StochasticModel, LinearClassifier):
 
     _examples: ClassVar[Examples] = (Example("breast_cancer"), Example("iris"))
     _is_certified_at_once = True
+    _no_errors = "the plane depends on the order of the rows, which theory does not account for"
     _stored: ClassVar[Declaration] = {
         **LinearClassifier._stored,
         **StochasticModel._stored,
@@ -442,7 +443,7 @@ class Perceptron(StochasticModel, LinearClassifier):
         return self
 
     def _formula(self) -> Formula:
-        return Formula(f"Σᵢ max(0, −tᵢ(xᵢᵀw{bias_term(self)}))", {"η": self.rate_})
+        return Formula(f"Σᵢ 1(tᵢ ≠ sign(xᵢᵀw{bias_term(self)}))", {"η": self.rate_})
 
 
 def _multiples(weights: Array, rate: float) -> Array | None:

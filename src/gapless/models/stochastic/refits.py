@@ -10,7 +10,9 @@ import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.validation import Training
+from ...problem import Parameters, Problem
 from ...unseen import Dial, OnlyRefittable, changing
+from .passes import as_parameters
 
 Array = np.ndarray
 
@@ -31,6 +33,7 @@ class StochasticFit(OnlyRefittable):
     reason = "the steps must be taken again"
     is_limited = True
     refits_alike = True
+    columns = None
 
     def __init__(self, estimator: Any, data: Training, seed: int):
         self.estimator, self.data, self.seed = estimator, data, seed
@@ -44,6 +47,17 @@ class StochasticFit(OnlyRefittable):
     def targets(self) -> Array:
         """Positions of the classes, or numbers."""
         return self._targets
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """The objective: one problem, or one for each class."""
+        return self.estimator._problems(self.data)
+
+    @cached_property
+    def parameters(self) -> list[Parameters]:
+        """What was learned, as the parameters of the problems."""
+        w, b = self.estimator._stored_parameters()
+        return as_parameters(self.problems, w, b, None)
 
     @property
     def outputs(self) -> int:

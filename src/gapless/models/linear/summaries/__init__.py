@@ -11,6 +11,7 @@ from ...._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .entrance import endless_columns, summarise
+    from .refits import Refit, refit_to_draws
     from .result import CoefficientEstimate, Summary
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -28,7 +28,6 @@ QUICK = 20_000
 def summarise(
     model: Any,
     fitted: Fitted,
-    columns: Array | None,
     generalization: Generalization,
     *,
     level: float,
@@ -36,17 +35,14 @@ def summarise(
     random_state: int,
     callback: Callable,
 ) -> Summary:
-    """A fitted linear model on one page; see `LinearModel.summary`.
-
-    `columns` are those of the fit among those of the model, None for all: empty columns of a
-    sparse X are not in the fit.
-    """
+    """A fitted linear model on one page; see `LinearModel.summary`."""
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, such as 0.95; got {level!r}.")
     if bootstrap is not None and not (isinstance(bootstrap, Integral) and bootstrap >= 2):
         raise ValueError(f"bootstrap must be a number of refits, 2 or more; got {bootstrap!r}.")
     names = _names(model)
-    names = names if columns is None else [names[j] for j in columns]
+    if fitted.columns is not None:  # empty columns of a sparse X are not in the fit
+        names = [names[j] for j in fitted.columns]
     found: Inference | Refits | None = None
     separation = _separation(model, fitted, names)
     is_endless = _recedes(model) or bool(separation)
@@ -92,6 +88,8 @@ def _check_fit(model: Any, is_endless: bool) -> None:
     """Refuse standard errors of coefficients that are no minimiser, or were chosen by scores."""
     if is_endless:
         raise NotAvailable("no minimiser exists, and the coefficients have no limit")
+    if model._no_errors:
+        raise NotAvailable(model._no_errors)
     certificate = model.certificate_
     if certificate.kind == "stopped" and certificate.relative_gap > FAR:
         raise NotAvailable("the fit stopped early")

@@ -22,6 +22,10 @@ Array = np.ndarray
 MOST_TRIES = 100
 
 
+# From how often each row was drawn to coefficients (K, d) and biases (K,).
+Refit = Callable[[Array], tuple[Array, Array]]
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far the refits are, as shown on the progress line."""
@@ -51,13 +55,18 @@ def bootstrapped(
 ) -> Refits:
     """Refit the model to draws of its rows; parameters that it tuned are tuned again."""
     rng = np.random.default_rng(random_state)
-    refit = _tuned_again(model, fitted) if model._tuned() else _warm_started(fitted)
+    refit = model._refit_to_draws(fitted)
     found = []
     for k in range(refits):
         found.append(refit(_drawn(fitted, rng)))
         callback(Progress(k + 1, refits), 0.0)
     w, b = (np.stack(parts) for parts in zip(*found))
     return Refits(w, b)
+
+
+def refit_to_draws(model: Any, fitted: Fitted) -> Refit:
+    """Refits of a model that minimises its objective, or of one that also tunes it."""
+    return _tuned_again(model, fitted) if model._tuned() else _warm_started(fitted)
 
 
 def _drawn(fitted: Fitted, rng: np.random.Generator) -> Array:
@@ -79,7 +88,7 @@ def _has_all_classes(fitted: Fitted, times: Array) -> bool:
     return len(drawn) == len(counted)
 
 
-def _warm_started(fitted: Fitted) -> Callable[[Array], tuple[Array, Array]]:
+def _warm_started(fitted: Fitted) -> Refit:
     """Refits of the same objective, each started from the fit."""
     starts = [replace(q, theta=None) for q in fitted.parameters]
 
@@ -103,7 +112,7 @@ def _warm_started(fitted: Fitted) -> Callable[[Array], tuple[Array, Array]]:
     return refit
 
 
-def _tuned_again(model: Any, fitted: Fitted) -> Callable[[Array], tuple[Array, Array]]:
+def _tuned_again(model: Any, fitted: Fitted) -> Refit:
     """Refits of the whole estimator, with its choice of a strength."""
     X = fitted.design.X
 
