@@ -26,7 +26,7 @@ from gapless.solvers.dual import is_quick
 
 # Solvers for penalties that are not convex are tested in test_not_convex.py, and with p-norms every
 # loss, by its default solver, in test_loss_and_penalty.py.
-NOT_CONVEX = {"branch_and_bound", "local_linear"}
+NOT_CONVEX = {"branch_and_bound", "local_linear", "stepwise"}
 N, D, K = 60, 6, 3
 TOL = 1e-6
 WEIGHTS = np.array([0.0, 1.0, 1.5, 0.5, 2.0, 1.0])

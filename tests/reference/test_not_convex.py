@@ -14,8 +14,8 @@ from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.certificates import certify
-from gapless.losses import Hinge, Huber, Logistic, Quantile, Squared
-from gapless.penalties import L0, L1, MCP, SCAD, Bridge, L2Norm, PNorm
+from gapless.losses import Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
+from gapless.penalties import L0, L1, MCP, SCAD, Box, Bridge, L2Norm, PNorm
 from gapless.problem import Parameters, Problem, best_subset
 from gapless.problem.best_subset import BestSubset, covers_every_subset
 from gapless.solvers import registry, solve
@@ -194,6 +194,52 @@ def test_penalties_that_jump_are_judged_by_folds(rng):
         result = RiskRegressor(penalty=penalty).fit(X, y).generalization_
         assert "fold" in result.method
         assert result.unseen < result.train
+
+
+# ---- stepwise selection --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", [L0(3.0), L0(0.0, most=2), L0(1.0, most=1)], ids=repr)
+@pytest.mark.parametrize("loss", [Hinge(), Quantile(0.3), Logistic()], ids=repr)
+def test_no_exchange_of_one_feature_improves_a_stepwise_selection(loss, penalty, rng):
+    problem = problem_of(loss, penalty, rng, n=40, d=4, noise=3.0)
+    solution = solve(problem, "stepwise")
+    w = solution.parameters.w
+    assert solution.status == "stationary" and certify(problem, solution.parameters).kind != "none"
+    most = 4 if penalty.most is None else penalty.most
+    for chosen in itertools.product([False, True], repeat=4):
+        changed = np.flatnonzero(np.array(chosen) != (w != 0))
+        is_exchange = len(changed) == 2 and sum(chosen) == np.count_nonzero(w)
+        if sum(chosen) > most or not (len(changed) == 1 or is_exchange):
+            continue
+        limit = np.where(chosen, np.inf, 0.0)
+        other = solve(problem.with_penalty(Box(-limit, limit)), tol=1e-9).parameters
+        assert solution.primal <= problem.primal(other.w, other.b) + 1e-7 * problem.scale
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge(), Logistic()], ids=repr)
+@pytest.mark.parametrize("penalty", [L0(0.5), L0(0.5, most=2)], ids=repr)
+def test_one_column_that_separates_is_all_that_is_kept(loss, penalty, rng):
+    X = rng.normal(size=(40, 4))
+    y = np.where(X[:, 1] > 0, 1, -1)
+    X[:, 1] += y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RiskClassifier(loss, penalty).fit(X, y)
+    assert np.flatnonzero(model.coef_[0]).tolist() == [1]
+    assert model.certificate_.primal == pytest.approx(0.5, abs=1e-3)
+    if loss == Logistic():
+        assert model.certificate_.no_minimiser == "separated"
+        assert "that the l0 penalty does not hold back" in model.certificate_.verdict
+    else:
+        assert model.certificate_.kind == "stationary"
+
+
+def test_a_stepwise_selection_begins_with_the_features_of_the_start(rng):
+    problem = problem_of(Hinge(), L0(0.5, most=2), rng)
+    best = solve(problem).parameters
+    again = solve(problem, start=Parameters(best.w, best.b), max_iter=0).parameters
+    assert np.array_equal(again.w != 0, best.w != 0)
 
 
 # ---- the best subset -----------------------------------------------------------------------------

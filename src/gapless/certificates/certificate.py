@@ -670,7 +670,8 @@ def _endless(problem: Problem, reason: str) -> str:
     if reason in ENDLESS_TARGETS:
         return f"no minimiser exists: {ENDLESS_TARGETS[reason]}."
     who, cure = "coefficients without a penalty", "add a penalty"
-    if problem.penalty.concave(problem.d) is not None:
+    penalty, d = problem.penalty, problem.d
+    if penalty.concave(d) is not None or penalty.subset(d) is not None:
         who = f"coefficients that the {problem.penalty.name} penalty does not hold back"
         cure = "use a penalty that does, such as L1 or L2"
     cause, other_cure = ENDLESS[reason]

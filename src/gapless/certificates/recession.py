@@ -100,6 +100,8 @@ def _costs_nothing(problem: Problem, w: Array) -> Array:
     concave = problem.penalty.concave(problem.d)
     if concave is not None:
         mask |= concave.is_flat(np.abs(w).T).T
+    if problem.penalty.subset(problem.d) is not None:
+        mask |= w != 0  # the price of a coefficient does not depend on its size
     return mask
 
 

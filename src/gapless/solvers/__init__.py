@@ -18,6 +18,7 @@ from . import (
     pairs,
     prox_newton,
     proximal_gradient,
+    stepwise,
 )
 from ._base import Diverged, Named, Point, Solution, Solver, registry, solver
 from .auto import choose

@@ -47,6 +47,9 @@ def _choose_not_convex(problem: Problem) -> str:
     is_counted = penalty.subset(d) is not None and d <= FEW_TO_COUNT
     if is_counted and loss.name == "squared" and problem.outputs is None:
         return "branch_and_bound"
+    has_no_slopes = loss.is_piecewise_linear or penalty.concave(d) is None
+    if penalty.subset(d) is not None and has_no_slopes and problem.outputs is None:
+        return "stepwise"
     if loss.is_piecewise_linear:
         return "local_linear"
     is_compiled = loss.has_curvature and penalty.concave(d) is not None

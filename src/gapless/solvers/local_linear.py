@@ -79,8 +79,12 @@ def _weighted_lasso(problem: Problem, slopes: Array, at: Parameters) -> Paramete
     if not np.all(np.isfinite(slopes)):
         limit = np.where(np.isfinite(slopes), np.inf, 0.0)
         penalty = Box(-limit, limit, penalty)
-    part = problem.with_penalty(penalty)
-    solution = solve(part, start=Parameters(at.w, at.b), tol=TOLERANCE)
+    return convex_solution(problem.with_penalty(penalty), Parameters(at.w, at.b))
+
+
+def convex_solution(problem: Problem, start: Parameters | None) -> Parameters:
+    """The solution of a convex problem that is a step of another one, or what has stopped it."""
+    solution = solve(problem, start=start, tol=TOLERANCE)
     if solution.status == "interrupted":
         raise KeyboardInterrupt
     if solution.status in ENDS:
