@@ -75,6 +75,32 @@ def test_the_number_of_components_is_that_of_scikit_learn(count, rng):
     assert_same_components(ours, theirs)
 
 
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance_eigh"])
+@pytest.mark.parametrize("count", [None, 7, "mle"])
+def test_repeated_rows_leave_the_number_of_components_of_scikit_learn(count, solver, rng):
+    X = rng.normal(size=(4, 7))
+    repeated = np.repeat(X, 3, axis=0)
+    theirs = sklearn.decomposition.PCA(count, svd_solver=solver).fit(repeated)
+    data = (X, None, np.full(4, 3.0)), (repeated[::-1],)
+    fits = [PCA(count, svd_solver=solver).fit(*rows) for rows in data]
+    for ours, rows in zip(fits, data, strict=True):
+        assert ours.n_components_ == theirs.n_components_
+        np.testing.assert_allclose(
+            ours.explained_variance_, theirs.explained_variance_, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            ours.components_ @ ours.components_.T, np.eye(ours.n_components_), atol=1e-12
+        )
+        assert gapless.certify(ours, *rows).kind in ("exact", "optimal")
+    np.testing.assert_allclose(fits[0].components_, fits[1].components_, atol=1e-8)
+    np.testing.assert_allclose(fits[0].noise_variance_, fits[1].noise_variance_, atol=1e-12)
+
+
+def test_weights_below_1_leave_a_component_for_each_distinct_row(rng):
+    X = rng.normal(size=(30, 7))
+    assert PCA().fit(X, sample_weight=np.full(30, 0.1)).n_components_ == 7
+
+
 @pytest.mark.parametrize("shape", [(700, 40), (40, 700), (600, 650)])
 def test_larger_shapes_take_another_way_to_the_same_components(shape, rng):
     X = rows_near_a_plane(rng, *shape)

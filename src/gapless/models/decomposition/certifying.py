@@ -137,6 +137,7 @@ def _way(scatter: Scatter, count: int, found: Leading | None) -> str:
 
 def _by_matrix(scatter: Scatter, count: int, way: str, found: Leading | None) -> SumBound:
     matrix = scatter.covariance if way == COVARIANCE else scatter.gram
+    count = min(count, len(matrix))
     if len(matrix) <= SMALL:
         return exact_sum(matrix, count)
     if found is None or found.solver != way or found.basis is None:

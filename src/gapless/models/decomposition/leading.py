@@ -100,10 +100,31 @@ def leading(
     after_step: Callable[[Array, Array], bool] | None = None,
 ) -> Leading:
     """The `count` leading directions, found in one of the ways named above."""
-    if solver == SVD:
-        return _by_svd(scatter, count)
     if solver == LANCZOS:
         return _by_iteration(scatter, count, tol, seed, after_step)
+    # Rows with weights may stand for more rows, and so for more directions, than there are of them.
+    known = count if solver == COVARIANCE else min(count, scatter.design.n)
+    if solver == SVD:
+        found = _by_svd(scatter, known)
+    else:
+        found = _by_matrix(scatter, known, solver, tol, seed, after_step)
+    return found if known == count else _with_zeros(found, count)
+
+
+def _with_zeros(found: Leading, count: int) -> Leading:
+    """The same with room for directions along which nothing varies; `settled` fills it."""
+    d, known = found.vectors.shape
+    return replace(
+        found,
+        values=np.append(found.values, np.zeros(max(count - len(found.values), 0))),
+        vectors=np.hstack([found.vectors, np.zeros((d, count - known))]),
+    )
+
+
+def _by_matrix(
+    scatter: Scatter, count: int, solver: str, tol: float, seed: Any, after_step: Callable | None
+) -> Leading:
+    """From the covariance or the Gram matrix."""
     matrix = scatter.covariance if solver == COVARIANCE else scatter.gram
     if len(matrix) <= MODEST or count + SPARE > MANY * len(matrix):
         wanted = count + SPARE + 1
@@ -300,7 +321,8 @@ def settled(scatter: Scatter, found: Leading, count: int) -> Array:
     values = found.values[:count]
     varied = int(np.count_nonzero(values > least * max(values.max(initial=0.0), 0.0)))
     # Centred rows have a dimension less than there are of them, whatever rounding says.
-    varied = min(varied, max(scatter.rank - (scatter.design.center is not None and n <= d), 0))
+    is_short = scatter.design.center is not None and (n <= d or scatter.rank < d)
+    varied = min(varied, max(scatter.rank - is_short, 0))
     vectors = np.asarray(found.vectors[:, :count], dtype=np.float64)
     if varied == count:
         return vectors

@@ -47,7 +47,8 @@ class PCA(ComponentModel):
     n_components : int, float, "mle", "cv" or None, default=None
         How many. A number between 0 and 1 is the share of the variance to explain; "mle" is Minka's
         estimate, for at least as many rows as columns; "cv" is the number with the smallest error
-        of held-out entries, each predicted from the others of its row. None keeps all.
+        of held-out entries, each predicted from the others of its row. None keeps
+        min(n_samples, n_features), a row of weight 2 counted as two samples.
     copy : bool, default=True
         Accepted for compatibility with scikit-learn; X is never changed.
     whiten : bool, default=False
@@ -216,17 +217,16 @@ class PCA(ComponentModel):
         self, scatter: Scatter, choice: CountChoice | None, solver: str | None
     ) -> tuple[int, str]:
         """How many components to compute, and how."""
-        n, d = scatter.design.n, scatter.design.d
         wanted = self.n_components if choice is None else choice.count
-        if wanted == MLE and n < d:
+        if wanted == MLE and scatter.side < scatter.design.d:
             raise ValueError(
                 "n_components='mle' is only supported if n_samples >= n_features; use 'cv'."
             )
         if wanted is None and self.svd_solver == "arpack":
-            wanted = max(scatter.rank - 1, 1)
+            wanted = max(scatter.side - 1, 1)
         if wanted is None or wanted == MLE or isinstance(wanted, float):
-            return scatter.rank, solver or _closed_form(scatter)
-        least, most = 1 if self.svd_solver in ("arpack", "randomized") else 0, min(n, d)
+            return scatter.side, solver or _closed_form(scatter)
+        least, most = 1 if self.svd_solver in ("arpack", "randomized") else 0, scatter.side
         if not least <= wanted <= most:
             used = _closed_form(scatter) if self.svd_solver == "auto" else self.svd_solver
             raise ValueError(
@@ -254,9 +254,9 @@ class PCA(ComponentModel):
         dtype = scatter.design.dtype
         values = found.values[:count]
         rest = max(scatter.total - float(values.sum()), 0.0)
-        left_out = scatter.rank - count
-        if len(found.values) >= scatter.rank and left_out > 0:
-            rest = float(found.values[count : scatter.rank].sum())
+        left_out = scatter.side - count
+        if len(found.values) >= scatter.side and left_out > 0:
+            rest = float(found.values[count : scatter.side].sum())
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = values / scatter.total
         return {
@@ -514,7 +514,10 @@ def _degrees_of_freedom(scatter: Scatter) -> float:
 
 def _count_for_share(values: Array, share: float) -> int:
     """The fewest components that explain more than a share of the variance."""
-    shares = np.cumsum(values) / max(float(values.sum()), np.finfo(np.float64).tiny)
+    total = float(values.sum())
+    if total == 0:
+        return 1
+    shares = np.cumsum(values) / total
     return min(int(np.searchsorted(shares, share, side="right")) + 1, len(values))
 
 

@@ -103,6 +103,16 @@ class Scatter:
                 break
         return min(distinct, d)
 
+    @cached_property
+    def side(self) -> int:
+        """The smaller side of the table in which each row stands as often as its weight says.
+
+        Weights that are parts of rows may sum to less than there are rows that differ; those count.
+        """
+        n, d = self.design.n, self.design.d
+        repeated = int(self.weight * (1 + 4 * np.finfo(np.float64).eps))
+        return min(repeated, d) if repeated >= min(n, d) else max(repeated, self.rank)
+
     def times(self, V: Array) -> Array:
         """S·V for V (d, K), in the precision of V."""
         if not self._is_moderate:

@@ -130,7 +130,7 @@ class TruncatedSVD(ComponentModel):
             )
         scatter = Scatter.of(data.X, data.weights, is_centred=False)
         # With fewer rows than components some singular values do not exist, as in scikit-learn.
-        count = min(self.n_components, scatter.design.n)
+        count = min(self.n_components, scatter.side)
         if self.n_components > d:
             raise ValueError(
                 f"n_components({self.n_components}) must be <= n_features({d}); take fewer."
