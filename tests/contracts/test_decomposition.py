@@ -344,8 +344,8 @@ def test_stored_variances_that_are_not_those_of_the_rows_are_not_certified(cls, 
     X = rows_near_a_plane(rng).astype(dtype)
     model = cls(n_components=2).fit(X)
     assert gapless.certify(model, X).kind in ("exact", "optimal")
-    names = ["singular_values_"]
-    names += ["explained_variance_", "explained_variance_ratio_"] if cls is PCA else []
+    names = ["singular_values_", "explained_variance_", "explained_variance_ratio_"]
+    names += ["noise_variance_"] if cls is PCA else []
     for name in names:
         changed = copy.deepcopy(model)
         setattr(changed, name, getattr(model, name) * dtype(1.01))

@@ -279,6 +279,10 @@ class PCA(ComponentModel):
         is_own = are_near(variances, sums / degrees, scatter, total)
         if scatter.total > 0:
             is_own &= are_near(shares, sums / scatter.total, scatter, 1.0)
+        left_out = scatter.side - self.n_components_
+        noise = (scatter.total - sums.sum()) / degrees if left_out > 0 else 0.0
+        stored = self.noise_variance_ * max(left_out, 1)
+        is_own &= are_near(np.array([stored]), np.array([noise]), scatter, total)
         return is_own and super()._has_own_values(scatter)
 
     # ---- coordinates -----------------------------------------------------------------------------

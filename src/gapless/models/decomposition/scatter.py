@@ -56,6 +56,12 @@ class Scatter:
             design = design.shifted(design.transposed_times(weights) / weights.sum())
         return cls(design, plain)
 
+    def around_mean(self) -> Scatter:
+        """The same rows around their weighted mean."""
+        plain = Design(self.design.X)
+        weights = np.ones(plain.n) if self.weights is None else self.weights
+        return Scatter(plain.shifted(plain.transposed_times(weights) / self.weight), self.weights)
+
     @property
     def mean(self) -> Array:
         """μ, (d,)."""

@@ -14,7 +14,8 @@ from ..._ground.about import Formula
 from ..._ground.design import Design
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.threads import single_blas
-from ._base import ROWS, SHARED, TRAINING, Array, ComponentModel, as_precise
+from ._base import ROWS, SHARED, TRAINING, Array, ComponentModel, are_near, as_precise
+from .certifying import TOLERANCE
 from .leading import LANCZOS, NEARLY_EXACT, solver_for
 from .scatter import Scatter
 
@@ -163,6 +164,19 @@ class TruncatedSVD(ComponentModel):
             "explained_variance_ratio_": ratio.astype(dtype),
             "singular_values_": as_precise(np.sqrt(values), dtype),
         }
+
+    def _has_own_values(self, scatter: Scatter) -> bool:
+        around_mean, size = scatter.around_mean(), scatter.weight
+        inner = around_mean.products(self.components_.T.astype(np.float64))[0]
+        right, total = np.diag(inner) / size, around_mean.total / size
+        # Coordinates were rounded as they are around 0.
+        precision = float(np.finfo(scatter.design.dtype).eps)
+        room = total + precision / TOLERANCE * scatter.total / size
+        is_own = are_near(self.explained_variance_.astype(np.float64), right, scatter, room)
+        if total > 0:
+            shares = self.explained_variance_ratio_.astype(np.float64)
+            is_own &= are_near(shares, right / total, scatter, room / total)
+        return is_own and super()._has_own_values(scatter)
 
     @described(ROWS)
     def transform(self, X):
