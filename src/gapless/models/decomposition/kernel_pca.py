@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -26,7 +25,6 @@ from ..._ground.about import Examples, Formula
 from ..._ground.distinct_rows import DistinctRows
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.interrupt import TimeLimit, limit_name, time_limit
-from ..._ground.memory import blocks
 from ..._ground.parts import OfParts
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Maybe, Numbers, Unused, Value
@@ -35,24 +33,13 @@ from ..._ground.validation import Training, is_same, read_rows, read_table
 from ...certificates import Certificate
 from ...kernels import KERNEL_INSTANCE, Kernel
 from ...problem import PRECOMPUTED
-from ...solvers import blocked_cholesky
 from ...unseen import JUDGED, Remembering, take_over
 from .eigenpairs import EigenPairs
 from .kernel_certificate import certificate_of_fit, certificate_of_stored, missed_variance
 from .kernel_held_out import KernelPCAFit
 from .kernel_subspace import CentredGram, KernelSubspace, rounded_gram
-from .pre_images import (
-    DISTANCES,
-    FIXED_POINT,
-    RIDGE,
-    PreImages,
-    Target,
-    by_distances,
-    by_fixed_point,
-    given,
-    has_fixed_point,
-    knows_distances,
-)
+from .pre_images import DISTANCES, FIXED_POINT, RIDGE, PreImages, Target
+from .ways_back import found_by, learned_map, method_for
 
 Array = np.ndarray
 
@@ -346,7 +333,7 @@ class KernelPCA(
             "_training": (data,),
         }
         if self.fit_inverse_transform:
-            learned["_inverse_coef"] = self._inverse_map(subspace)
+            learned["_inverse_coef"] = learned_map(subspace, self.alpha)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned, pairs
@@ -543,55 +530,9 @@ class KernelPCA(
         return self._pre_images(beta, start, np.dtype(dtype))
 
     def _pre_images(self, beta: Array, start: Array | None, dtype: np.dtype) -> PreImages:
-        method = self._pre_image_method()
-        target = Target(self.subspace_, beta, dtype)
-        if method == FIXED_POINT:
-            found = by_fixed_point(target, start)
-        elif method == DISTANCES:
-            found = by_distances(target)
-        else:
-            kernel, fit = self.subspace_.kernel, self.subspace_.training_coordinates
-            found = given(target, kernel.times(beta, fit, self._inverse_coef), RIDGE)
-        return found.astype(dtype)
-
-    def _pre_image_method(self) -> str:
-        """How pre-images are found, or an error that says why they cannot be."""
-        kernel, method = self.subspace_.kernel, self.pre_image
-        if kernel.name == PRECOMPUTED:
-            raise ValueError(
-                "a precomputed kernel has no rows to go back to; pass the rows and the kernel."
-            )
-        if method == "auto":
-            method = RIDGE if "_inverse_coef" in vars(self) else FIXED_POINT
-        cure = "set fit_inverse_transform=True and fit again"
-        if method == FIXED_POINT and knows_distances(kernel):
-            cure += ', or set pre_image="distances"'
-        if method == RIDGE and "_inverse_coef" not in vars(self):
-            raise NotFittedError(f'pre_image="ridge" needs a learned map; {cure}.')
-        if method == FIXED_POINT and not has_fixed_point(kernel):
-            raise ValueError(f"no fixed point is known for {kernel!r}; {cure}.")
-        if method == DISTANCES and not knows_distances(kernel):
-            raise ValueError(f"values of {kernel!r} do not determine distances; {cure}.")
-        return method
-
-    def _inverse_map(self, subspace: KernelSubspace) -> Array:
-        """Coefficients C with rows ≈ k(β, βⱼ)C: the ridge regression of rows on coordinates.
-
-        Minimises ½Σ sⱼ‖xⱼ − f(βⱼ)‖² + ½α‖f‖², so (K + αS⁻¹)C = X.
-        """
-        fit = subspace.training_coordinates
-        K = np.array(subspace.kernel.gram(fit), dtype=np.float64)
-        K[np.diag_indices(len(K))] += self.alpha / subspace.weights
-        rows = subspace.rows.astype(np.float64)
-        factor = blocked_cholesky(K)
-        if factor is None:
-            raise ValueError(
-                f"the learned map is not determined with alpha={self.alpha:g}; raise alpha, or set "
-                'fit_inverse_transform=False and pre_image="fixed_point".'
-            )
-        for columns in blocks(rows.shape[1], len(rows)):
-            rows[:, columns] = lapack.dpotrs(factor.T, rows[:, columns], lower=0)[0]
-        return rows
+        inverse_coef = vars(self).get("_inverse_coef")
+        method = method_for(self.subspace_.kernel, self.pre_image, has_map=inverse_coef is not None)
+        return found_by(method, Target(self.subspace_, beta, dtype), start, inverse_coef)
 
     # ---- scikit-learn's attributes ---------------------------------------------------------------
 
