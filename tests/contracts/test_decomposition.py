@@ -85,9 +85,7 @@ def test_repeated_rows_leave_the_number_of_components_of_scikit_learn(count, sol
     fits = [PCA(count, svd_solver=solver).fit(*rows) for rows in data]
     for ours, rows in zip(fits, data, strict=True):
         assert ours.n_components_ == theirs.n_components_
-        np.testing.assert_allclose(
-            ours.explained_variance_, theirs.explained_variance_, atol=1e-12
-        )
+        np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, atol=1e-12)
         np.testing.assert_allclose(
             ours.components_ @ ours.components_.T, np.eye(ours.n_components_), atol=1e-12
         )

@@ -216,3 +216,43 @@ def test_errors_of_pre_images_say_what_to_do():
         gapless.certify(model, X[1:])
     with pytest.raises(ValueError, match="no rows to go back to"):
         KernelPCA(2, kernel="precomputed").fit(X @ X.T).pre_images(np.zeros((1, 2)))
+
+
+# ---- far from 0 ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [{"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.1}], ids=str)
+@pytest.mark.parametrize("offset", [-1e6, 1e8])
+def test_rows_far_from_0_lose_no_digits(form, offset, tmp_path):
+    # Multiples of 1/1024 are exact wherever these rows are.
+    X = np.round(make_data() * 1024) / 1024
+    near = KernelPCA(2, fit_inverse_transform=True, **form).fit(X)
+    far = KernelPCA(2, fit_inverse_transform=True, **form).fit(X + offset)
+    np.testing.assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(far.transform(X + offset), near.transform(X), atol=1e-9)
+    np.testing.assert_array_equal(far.X_fit_, X + offset)
+    assert far.certificate_.kind == near.certificate_.kind == "exact"
+    assert gapless.certify(far, X + offset).kind == "exact"
+    for method in ("fixed_point", "distances"):
+        near.pre_image = far.pre_image = method
+        # Rows that large have this many digits.
+        room = 1e-6 + 64 * np.finfo(float).eps * abs(offset)
+        np.testing.assert_allclose(far.denoise(X + offset) - offset, near.denoise(X), atol=room)
+    gapless.save(far, tmp_path / "far.gapless")
+    stored = gapless.load(tmp_path / "far.gapless")
+    np.testing.assert_array_equal(stored.transform(X + offset), far.transform(X + offset))
+
+
+def test_rows_far_from_0_leave_the_generalization_as_it_is():
+    X = np.round(make_data(16) * 1024) / 1024
+    near, far = (KernelPCA(1).fit(X + offset).generalization_ for offset in (0.0, 1e8))
+    np.testing.assert_allclose(far.unseen, near.unseen, rtol=1e-6)
+    assert far.kind == near.kind
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_values_without_digits_end_in_time_and_say_what_to_do(n):
+    X = make_data(n) + 1e8
+    found = KernelPCA(2, kernel="poly", degree=2, eigen_solver="arpack").fit(X).certificate_
+    assert found.kind in ("stopped", "bound") and found.is_finite
+    assert "subtract the means" in found.verdict

@@ -22,6 +22,10 @@ PROVED_ROWS, PROVED_ON_REQUEST = 2500, 8_000
 RESIDUAL = {np.dtype(np.float64): 1e-7, np.dtype(np.float32): 4e-6}
 CURE = "raise max_iter or time_limit"
 ON_REQUEST = "gapless.certify(model, X) proves more, by a factorisation"
+FAR = (
+    "the kernel's values have no more digits for what the rows differ in; subtract the means of "
+    "the columns first, e.g. with StandardScaler()"
+)
 TOO_MANY = "for so many rows no better bound is known"
 
 
@@ -43,7 +47,7 @@ def certificate_of_stored(gram: CentredGram, subspace: KernelSubspace) -> Certif
     count = max(min(subspace.coef.shape[1], gram.m), 1)
 
     def is_enough(values: Array, residuals: Array, beyond: float) -> bool:
-        return bool(np.all(residuals <= RESIDUAL[gram.dtype] * values[0]))
+        return bool(np.all(residuals <= max(RESIDUAL[gram.dtype] * values[0], gram.rounding)))
 
     pairs = gram.eigenpairs(count, gram.prefers_dense(count), 0, is_enough, 10_000)
     is_few = gram.m <= PROVED_ON_REQUEST
@@ -75,8 +79,7 @@ def _certificate(
     missed, residuals = missed_variance(gram, subspace)
     count = subspace.coef.shape[1]
     # What rounding of the kernel's values can do to the sum of so many eigenvalues.
-    size = float(gram.weights @ np.abs(gram.matrix.diagonal))
-    rounding = 4 * np.sqrt(count) * np.finfo(gram.dtype).eps * size
+    rounding = np.sqrt(count) * gram.rounding
     is_exact, bound = pairs.iterations == 0, None
     if is_exact:
         bound = float(np.maximum(pairs.values, 0.0).sum())
@@ -95,6 +98,8 @@ def _certificate(
     if missed < -rounding - TOL * gram.trace:
         return _indefinite(missed, gram.trace)
     missed = max(missed, 0.0)
+    if rounding > TOL * gram.trace:
+        cure = FAR
     return judged_variance(
         missed,
         gram.trace,

@@ -37,7 +37,7 @@ from ...unseen import JUDGED, Remembering, take_over
 from .eigenpairs import EigenPairs
 from .kernel_certificate import certificate_of_fit, certificate_of_stored, missed_variance
 from .kernel_held_out import KernelPCAFit
-from .kernel_subspace import CentredGram, KernelSubspace, rounded_gram
+from .kernel_subspace import CentredGram, KernelSubspace, around, origin_of, rounded_gram
 from .pre_images import DISTANCES, FIXED_POINT, RIDGE, PreImages, Target
 from .ways_back import found_by, learned_map, method_for
 
@@ -200,10 +200,13 @@ class KernelPCA(
         "_row_numbers": Numbers("rows", types="i", below="distinct"),
         "_row_shares": Numbers("rows", low=0.0),
         "_inverse_coef": Maybe(Numbers("distinct", "features")),
+        "_origin": Maybe(Numbers("features")),
         "gamma_": Unused(),
         "n_iter_": Unused(),
     }
     _part_kinds = KERNEL_INSTANCE
+    # Rows near 0, and those of other kernels than the linear one, are not moved.
+    _origin: Array | None = None
     _parameter_constraints: ClassVar[dict] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "kernel": [str, Kernel, callable],
@@ -283,16 +286,21 @@ class KernelPCA(
             The fitted estimator.
         """
         data = self._read(X, None, sample_weight)
-        distinct = DistinctRows.of(data.X, data.weights)
+        kernel = self._kernel().resolve(data.X, data.weights)
+        origin = origin_of(kernel, data.X, data.weights)
+        rows = around(data.X, origin)
+        distinct = DistinctRows.of(rows, data.weights)
         with single_blas(), time_limit(self.time_limit), watch(self, data.X) as callback:
             try:
-                learned, pairs = self._learn(data, distinct, callback)
+                learned, pairs = self._learn(data, kernel, rows, distinct, callback)
             except TimeLimit:
                 raise ValueError(
                     f"{type(self).__name__} has reached {limit_name(self.time_limit)} before the "
                     "Gram matrix was there; raise it, or use fewer rows."
                 ) from None
-        take_over(self, learned)
+        if origin is not None:
+            learned["_origin"] = origin
+        take_over(self, learned | {"_training": (data,)})
         if pairs.is_interrupted:
             raise KeyboardInterrupt
         if not pairs.is_done:
@@ -300,10 +308,9 @@ class KernelPCA(
         return self
 
     def _learn(
-        self, data: Training, distinct: DistinctRows, callback: Any
+        self, data: Training, kernel: Kernel, rows: Any, distinct: DistinctRows, callback: Any
     ) -> tuple[dict, EigenPairs]:
-        """Every attribute that this fit leaves, and what its solver found."""
-        kernel = self._kernel().resolve(data.X, data.weights)
+        """What this fit leaves besides its data, and what its solver found."""
         if kernel.noise:
             raise ValueError(
                 f"{kernel!r} tells equal rows apart by noise, which no component can describe; "
@@ -312,7 +319,7 @@ class KernelPCA(
         # Components as exact as `tol` requests do not need more digits.
         suits_rounding = self.eigen_solver != "dense" and (self.tol or ROUNDED) >= ROUNDED
         make = rounded_gram if suits_rounding else CentredGram
-        gram = make(kernel, data.X, distinct)
+        gram = make(kernel, rows, distinct)
         if not np.isfinite(gram.trace):
             raise ValueError(
                 "the kernel has values that are not finite for these rows; check its parameters, "
@@ -330,10 +337,9 @@ class KernelPCA(
             "n_iter_": pairs.iterations,
             "certificate_": certificate_of_fit(gram, subspace, pairs),
             "n_features_in_": data.X.shape[1],
-            "_training": (data,),
         }
         if self.fit_inverse_transform:
-            learned["_inverse_coef"] = learned_map(subspace, self.alpha)
+            learned["_inverse_coef"] = learned_map(subspace, data.X[distinct.first], self.alpha)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned, pairs
@@ -387,7 +393,7 @@ class KernelPCA(
         limit = max(self.tol or RESIDUAL[gram.dtype], 16 * np.finfo(gram.dtype).eps)
 
         def is_enough(values: Array, residuals: Array, beyond: float) -> bool:
-            return bool(np.all(residuals <= limit * values[0]))
+            return bool(np.all(residuals <= max(limit * values[0], gram.rounding)))
 
         def after_step(values: Array, residuals: Array) -> bool:
             worst = residuals.max() / max(float(values[0]), np.finfo(float).tiny)
@@ -443,7 +449,7 @@ class KernelPCA(
         is_counted = data.weights > 0
         found[is_counted] = self.subspace_.training_coordinates[self._row_numbers]
         if not is_counted.all():
-            found[~is_counted] = self.subspace_.coordinates(data.X[~is_counted])
+            found[~is_counted] = self._coordinates(data.X[~is_counted])
         return found.astype(data.X.dtype, copy=False)
 
     # ---- using it --------------------------------------------------------------------------------
@@ -459,7 +465,10 @@ class KernelPCA(
         """
         check_is_fitted(self)
         X = read_rows(self, X)
-        return self.subspace_.coordinates(X).astype(X.dtype, copy=False)
+        return self._coordinates(X).astype(X.dtype, copy=False)
+
+    def _coordinates(self, X: Any) -> Array:
+        return self.subspace_.coordinates(around(X, self._origin))
 
     def inverse_transform(self, X):
         """Rows that have, as nearly as possible, given coordinates.
@@ -494,7 +503,7 @@ class KernelPCA(
         check_is_fitted(self)
         X = read_rows(self, X)
         start = X.toarray() if sp.issparse(X) else X
-        return self._pre_images(self.subspace_.coordinates(X), start, X.dtype).points
+        return self._pre_images(self._coordinates(X), start, X.dtype).points
 
     def pre_images(self, coordinates, start=None):
         """Rows for given coordinates, with the distance that each has to its point.
@@ -532,7 +541,9 @@ class KernelPCA(
     def _pre_images(self, beta: Array, start: Array | None, dtype: np.dtype) -> PreImages:
         inverse_coef = vars(self).get("_inverse_coef")
         method = method_for(self.subspace_.kernel, self.pre_image, has_map=inverse_coef is not None)
-        return found_by(method, Target(self.subspace_, beta, dtype), start, inverse_coef)
+        target = Target(self.subspace_, beta, dtype)
+        begin = None if start is None else around(start, self._origin)
+        return found_by(method, target, begin, self._origin, inverse_coef)
 
     # ---- scikit-learn's attributes ---------------------------------------------------------------
 
@@ -549,7 +560,8 @@ class KernelPCA(
         space = self._fitted_subspace("X_fit_")
         if space.kernel.name == PRECOMPUTED:
             raise AttributeError("kernel values were given, and no rows.")
-        return space.rows[self._row_numbers]
+        rows = space.rows[self._row_numbers]
+        return rows if self._origin is None else rows + self._origin
 
     @property
     def X_transformed_fit_(self) -> Array:
@@ -585,7 +597,8 @@ class KernelPCA(
     def _rebuilt(self, data: Training) -> CentredGram:
         """The centred Gram matrix of the data of the fit; an error if these are others."""
         space = self.subspace_
-        gram = CentredGram(space.kernel, data.X, DistinctRows.of(data.X, data.weights))
+        rows = around(data.X, self._origin)
+        gram = CentredGram(space.kernel, rows, DistinctRows.of(rows, data.weights))
         if gram.m != len(space.weights) or not (
             is_same(gram.rows, space.rows) and np.allclose(gram.weights, space.weights)
         ):
@@ -601,7 +614,7 @@ class KernelPCA(
         with single_blas():
             self._check_objective(missed_variance(self._rebuilt(data), space)[0])
         count = int(np.count_nonzero(space.values))
-        return KernelPCAFit.of(data.X, data.weights, space.kernel, count)
+        return KernelPCAFit.of(around(data.X, self._origin), data.weights, space.kernel, count)
 
     # ---- what it says about itself ---------------------------------------------------------------
 

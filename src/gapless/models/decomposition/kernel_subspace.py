@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._ground.design import Design
 from ..._ground.distinct_rows import DistinctRows
@@ -15,7 +16,7 @@ from ..._ground.lapack import call_lapack, eigh
 from ..._ground.memory import blocks
 from ..._ground.stored import Declaration, Numbers, Value
 from ..._ground.threads import single_blas
-from ...kernels import Kernel
+from ...kernels import Kernel, Linear
 from ...problem import PRECOMPUTED, KernelMatrix
 from .eigenpairs import EigenPairs, top_eigenpairs
 
@@ -31,6 +32,30 @@ DENSE_ROWS, DENSE_SHARE = 256, 4
 WIDTH = 16
 # The part of the mean of k(x, x) that is variance, from which float32 leaves it enough digits.
 LEAST_SPREAD = 0.1
+
+
+def origin_of(kernel: Kernel, X: Any, weights: Array) -> Array | None:
+    """A point near the rows that takes the place of 0, for kernels to which it makes no difference.
+
+    Centred features of the linear kernel do not depend on it, but inner products of rows far from 0
+    have no digits left for what they differ in. Only columns that keep to one side of 0 are moved:
+    all entries are then between half and twice that of the origin, so that differences are exact
+    (Sterbenz 1974) and adding the origin gives the same rows back. None if no column is.
+    """
+    if not isinstance(kernel, Linear) or sp.issparse(X):
+        return None
+    rows = X[weights > 0]
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    is_far = ((low > 0) & (high <= 2 * low)) | ((high < 0) & (low >= 2 * high))
+    if not is_far.any():
+        return None
+    # Halves do not overflow; the middle is within a factor of 2 of both ends.
+    return np.where(is_far, low / 2 + high / 2, 0).astype(X.dtype)
+
+
+def around(X: Any, origin: Array | None) -> Any:
+    """Rows less the origin."""
+    return X if origin is None else X - origin
 
 
 def rounded_gram(kernel: Kernel, X: Any, distinct: DistinctRows) -> CentredGram:
@@ -109,6 +134,12 @@ class CentredGram:
         return float(self.weights @ self.diagonal)
 
     @cached_property
+    def rounding(self) -> float:
+        """About what rounding of the kernel's values does to A times a vector of length 1."""
+        size = float(self.weights @ np.abs(self.matrix.diagonal))
+        return 4 * float(np.finfo(self.dtype).eps) * size
+
+    @cached_property
     def square_sum(self) -> float:
         """Σ Aᵢⱼ² over all entries."""
         total, s = 0.0, self.weights
@@ -121,7 +152,8 @@ class CentredGram:
                 else:
                     total += float(s[chunk] @ (np.square(part, dtype=np.float64) @ s))
         mean = float(self.shares @ self.means)
-        return total - 2 * s.sum() * float(s @ self.means**2) + (s.sum() * mean) ** 2
+        total += (s.sum() * mean) ** 2 - 2 * s.sum() * float(s @ self.means**2)
+        return max(total, 0.0)
 
     def times(self, V: Array) -> Array:
         """A @ V for V (m, b)."""

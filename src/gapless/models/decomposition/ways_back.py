@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import lapack
 from sklearn.exceptions import NotFittedError
@@ -10,7 +12,7 @@ from ..._ground.memory import blocks
 from ...kernels import Kernel
 from ...problem import PRECOMPUTED
 from ...solvers import blocked_cholesky
-from .kernel_subspace import KernelSubspace
+from .kernel_subspace import KernelSubspace, around
 from .pre_images import (
     DISTANCES,
     FIXED_POINT,
@@ -49,9 +51,16 @@ def method_for(kernel: Kernel, requested: str, *, has_map: bool) -> str:
 
 
 def found_by(
-    method: str, target: Target, start: Array | None, inverse_coef: Array | None
+    method: str,
+    target: Target,
+    start: Array | None,
+    origin: Array | None,
+    inverse_coef: Array | None,
 ) -> PreImages:
-    """The pre-images of the target's points, in its precision."""
+    """The pre-images of the target's points, in its precision.
+
+    The rows of the target, and `start`, are given around `origin`; the map leads to rows as such.
+    """
     if method == FIXED_POINT:
         found = by_fixed_point(target, start)
     elif method == DISTANCES:
@@ -60,11 +69,13 @@ def found_by(
         assert inverse_coef is not None
         fit = target.subspace.training_coordinates
         rows = target.kernel.times(target.coordinates, fit, inverse_coef)
-        found = given(target, rows, RIDGE)
+        found = given(target, around(rows, origin), RIDGE)
+    if origin is not None:
+        found = replace(found, points=found.points + origin)
     return found.astype(target.dtype)
 
 
-def learned_map(subspace: KernelSubspace, alpha: float) -> Array:
+def learned_map(subspace: KernelSubspace, rows: Array, alpha: float) -> Array:
     """Coefficients C with rows ≈ k(β, βⱼ)C: the ridge regression of rows on coordinates.
 
     Minimises ½Σ sⱼ‖xⱼ − f(βⱼ)‖² + ½α‖f‖², so (K + αS⁻¹)C = X (Bakir, Weston and Schölkopf 2004).
@@ -72,7 +83,7 @@ def learned_map(subspace: KernelSubspace, alpha: float) -> Array:
     fit = subspace.training_coordinates
     K = np.array(subspace.kernel.gram(fit), dtype=np.float64)
     K[np.diag_indices(len(K))] += alpha / subspace.weights
-    rows = subspace.rows.astype(np.float64)
+    rows = rows.astype(np.float64)
     factor = blocked_cholesky(K)
     if factor is None:
         raise ValueError(
