@@ -477,6 +477,72 @@ def test_a_network_is_saved_certified_and_continues(seed, tmp_path):
     assert clone(network).get_params() == network.get_params()
 
 
+JUDGED = {
+    "softmax": ((0, 1, 2), lambda z: z.argmax(axis=1)),
+    "hinge": ((-1, 1), lambda z: np.where(z[:, 0] > 0, 1, -1)),
+    "squared": (None, lambda z: z[:, 0]),
+}
+
+
+@pytest.mark.parametrize("loss", JUDGED)
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_network_is_judged_by_networks_that_have_not_seen_the_rows(loss, calls, seed):
+    X, score = make_data(gapless.MLPRegressor, seed)
+    classes, decide = JUDGED[loss]
+    y = score if classes is None else np.array(classes)[(score > 0) * (len(classes) - 1)]
+    groups = np.arange(len(y)) % 2
+
+    def trained(rows):
+        sizes = {"softmax": 3}
+        network = networks.Network([Dense(4), Tanh(), Dense(sizes.get(loss, 1))], loss)
+        network.build(X.shape[1], random_state=0)
+        for k in range(calls):
+            form = {"batch_size": 8, "step": 0.05, "random_state": k}
+            network.fit(X[rows], y[rows], np.full(rows.sum(), 2.0), epochs=3 + k, **form)
+        return network
+
+    everything = trained(np.ones(len(y), dtype=bool))
+    weights = np.full(len(y), 2.0)
+    found = gapless.generalize(everything, X, y, weights, groups=groups)
+    expected = np.empty(len(y))
+    for k in range(2):
+        expected[groups == k] = decide(trained(groups != k).predict(X[groups == k]))
+    if classes is None:
+        score = 1 - np.sum((y - expected) ** 2) / np.sum((y - y.mean()) ** 2)
+    else:
+        score = np.mean(y == expected)
+    assert found.unseen == pytest.approx(score, rel=1e-9)
+    assert found.standard_error > 0
+    assert found.metric == ("R²" if classes is None else "accuracy")
+
+
+def test_a_network_says_why_it_cannot_be_judged(seed):
+    network = networks.Network([Dense(3)]).fit(ROWS, CLASSES, epochs=1, random_state=0)
+    assert network.generalization_.method
+    assert network.certificate_.kind == "stopped"
+    copy = pickle.loads(pickle.dumps(networks.Network([Dense(3)]).fit(ROWS, CLASSES, epochs=1)))
+    with pytest.raises(AttributeError, match="fit again"):
+        _ = copy.generalization_
+    with pytest.raises(ValueError, match="not the data of the last fit"):
+        gapless.generalize(network, 2 * ROWS, CLASSES)
+    network.fit(2 * ROWS, CLASSES, epochs=1)
+    assert "other rows" in str(network.generalization_)
+    assert "no longer has" in str(copy.fit(ROWS, CLASSES, epochs=1).generalization_)
+    network.build(3, 0).fit(ROWS, CLASSES, epochs=1).parameters[0][:] = 0.0
+    with pytest.raises(ValueError, match="changed since the fit"):
+        _ = network.generalization_
+
+
+def test_a_network_ignores_rows_of_weight_0(seed):
+    weights = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
+    kept = weights > 0
+    plan = {"epochs": 3, "batch_size": 2, "random_state": 0}
+    layers = [Dense(4), BatchNorm(), Tanh(), Dense(3)]
+    one = networks.Network(layers).fit(ROWS, CLASSES, weights, **plan)
+    other = networks.Network(layers).fit(ROWS[kept], np.array(CLASSES)[kept], **plan)
+    np.testing.assert_array_equal(one.weights.theta, other.weights.theta)
+
+
 @dataclass(frozen=True)
 class Scale(Layer):
     """A layer of one's own, whose first weights are normal."""

@@ -117,7 +117,8 @@ def measure(
                 "order in time; leave time out, or give groups."
             )
         return fitted.judged(groups)
-    judge = Judge(model, fitted.y, np.where(fitted.is_counted, fitted.weights, 0.0), scoring)
+    weights = np.where(fitted.is_counted, fitted.weights, 0.0)
+    judge = Judge(getattr(model, "_scored_as", model), fitted.y, weights, scoring)
     trial = Trial(fitted, judge, groups, time)
     train = judge.score(fitted.predictions)
     if trial.units.max(initial=-1) < 1:

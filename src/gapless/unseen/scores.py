@@ -102,7 +102,7 @@ class Judge:
         default = "accuracy" if is_classifier(model) or is_region else "r2"
         asked = getattr(model, "_own_scoring", default) if scoring is None else scoring
         own = OWN.get(asked) if isinstance(asked, str) else None
-        self.scorer = own or check_scoring(model, asked)
+        self.scorer = own or check_scoring(scoring=asked)
         self.metric = metric_name(asked)
         if is_region and scoring is None:
             self.metric = INSIDE

@@ -2,9 +2,10 @@
 
 `layers` are the parts, `composition` puts them in sequence, `engines` computes a batch (in pieces
 that threads share, or by `torch_engine`), `objective` is what is minimised and certified,
-`training` descends and `history` records it. `network` is a composition of one's own, with `inputs`
-for what it is given; `mlp` and `cnn` are the estimators, with `_base` for what they share and
-`refits` for how they are judged on unseen rows.
+`training` descends, `history` records it and `predictions` reads the outputs. `network` is a
+composition of one's own, with `inputs` for what it is given and `course` for how it was trained;
+`mlp` and `cnn` are the estimators, with `_base` for what they share; `refits` is how all are judged
+on unseen rows.
 """
 
 from typing import TYPE_CHECKING

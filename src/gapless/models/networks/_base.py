@@ -46,7 +46,7 @@ from ...solvers import (
     StepSize,
     Update,
 )
-from ...unseen import JUDGED, Remembering, as_fitted, take_over
+from ...unseen import JUDGED, ChangeDial, Remembering, as_fitted, more_rounds, take_over
 from .composition import Composition, Weights
 from .engines import BuiltIn, Engine
 from .history import History, Underway
@@ -660,6 +660,11 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
 
         return predict
 
+    def _richer(self) -> list[ChangeDial]:
+        """What gives the network more freedom: more epochs, if they ran out."""
+        ran_out = self.n_iter_ >= self.max_iter
+        return [more_rounds("max_iter", int(self.max_iter))] if ran_out else []
+
     def _differentiable(self, X, y, sample_weight=None) -> Differentiable:
         """What the fit minimises, as a function of the arrays of all layers."""
         given = as_fitted(self)
@@ -720,30 +725,6 @@ def without_bound(verdict: str) -> Certificate:
     """A certificate of kind "none"."""
     nothing = float("nan")
     return Certificate("none", verdict, nothing, -np.inf, np.inf, np.inf, nothing, nothing)
-
-
-def accuracy(y: Array, z: Array, weights: Array) -> float:
-    """The share of rows whose classes are predicted; y as the loss takes it."""
-    if y.ndim == 1:
-        is_right = z.argmax(axis=1) == y
-    else:
-        is_right = np.all((z > 0) == (y > 0), axis=1)
-    return float(weights @ is_right) / float(weights.sum())
-
-
-def explained(loss: Loss) -> Callable[[Array, Array, Array], float]:
-    """R² of predictions with this loss."""
-
-    def r2(y: Array, z: Array, weights: Array) -> float:
-        if not np.any(weights > 0):
-            return math.nan
-        # scikit-learn's r2_score takes longer to check a few rows than to train on them.
-        with np.errstate(all="ignore"):
-            error = weights @ (y - loss.inverse_link(z)) ** 2
-            spread = weights @ (y - np.average(y, axis=0, weights=weights)) ** 2
-            return float(np.mean(np.where(spread > 0, 1 - error / spread, error == 0)))
-
-    return r2
 
 
 def _seed(random_state: Any, random: np.random.RandomState) -> int:

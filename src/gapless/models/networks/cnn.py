@@ -31,8 +31,9 @@ from .augmentation import Augmentation
 from .composition import Composition, Weights
 from .inputs import check_finite
 from .layers import Conv2D, Dense, Flatten, Layer, MaxPool2D, ReLU
-from .mlp import class_probabilities, classes_task, is_stochastic
+from .mlp import classes_task, is_stochastic
 from .objective import Rows
+from .predictions import class_probabilities, decided
 
 Array = np.ndarray
 
@@ -353,9 +354,7 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         y : ndarray of shape (n_samples,)
             The most probable class.
         """
-        z = self._scores(X)
-        best = z.argmax(axis=1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
-        return self.classes_[np.minimum(best, len(self.classes_) - 1)]
+        return decided(self._scores(X), self.classes_)
 
     @described(IMAGES)
     def predict_proba(self, X):
@@ -366,7 +365,7 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         proba : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return class_probabilities(self._scores(X), len(self.classes_), False)
+        return class_probabilities(self._scores(X), len(self.classes_))
 
     @described(IMAGES)
     def predict_log_proba(self, X):

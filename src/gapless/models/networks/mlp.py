@@ -27,10 +27,12 @@ from ..._ground.validation import (
 )
 from ...losses import Logistic, Loss, Softmax
 from ...unseen import GIVEN, as_fitted, given_to_fit
-from ._base import DATA, LBFGS, ROWS, TRAINED, NetworkModel, Task, accuracy, explained
+from ._base import DATA, LBFGS, ROWS, TRAINED, NetworkModel, Task
 from .composition import Composition, Weights
 from .layers import Dense, Identity, Layer, ReLU, Sigmoid, Tanh
 from .objective import Rows
+from .predictions import accuracy, class_probabilities, decided, explained
+from .refits import wider
 
 Array = np.ndarray
 
@@ -138,6 +140,10 @@ class MultilayerPerceptron(NetworkModel):
     def _read_queries(self, X):
         return read_rows(self, X)
 
+    def _richer(self):
+        sizes = self._sizes()
+        return super()._richer() + ([wider(sizes)] if sizes else [])
+
     def _formula(self) -> Formula:
         units = " → ".join(str(size) for size in [self.n_features_in_, *self._units()])
         text = "Σᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖², f by dense layers"
@@ -183,16 +189,6 @@ def classes_task(data: Training, rows: Rows) -> Task:
     signs = np.where(data.y[:, None] > 0, 1.0, -1.0)
     rows = Rows(rows.X, signs, rows.weights, rows.shape)
     return Task(Logistic(), rows, 1, accuracy, "accuracy", data.y)
-
-
-def class_probabilities(z: Array, classes: int, is_multilabel: bool) -> Array:
-    """Probabilities (n, classes) of the outputs."""
-    if is_multilabel:
-        return Logistic().inverse_link(z)
-    if z.shape[1] > 1:
-        return Softmax().inverse_link(z)
-    p = Logistic().inverse_link(z[:, 0])
-    return np.stack([1 - p, p], axis=1) if classes == 2 else np.ones((len(z), 1), z.dtype)
 
 
 @described(PERCEPTRON, TRAINED, FEATURES)
@@ -373,11 +369,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         y : ndarray of shape (n_samples,) or (n_samples, n_classes)
             The most probable class, or all labels that are more probable than not.
         """
-        z = self._scores(X)
-        if self._is_multilabel:
-            return (z > 0).astype(int)
-        best = z.argmax(axis=1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
-        return self.classes_[np.minimum(best, len(self.classes_) - 1)]
+        return decided(self._scores(X), self.classes_, self._is_multilabel)
 
     @described(ROWS)
     def predict_proba(self, X):

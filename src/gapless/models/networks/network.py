@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -13,27 +14,33 @@ from sklearn.utils import check_random_state
 
 from ... import losses
 from ..._ground.interrupt import time_limit
-from ..._ground.progress import watch
+from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import Declaration, Numbers, Value
-from ..._ground.validation import read_weights
+from ..._ground.validation import Training, read_weights
 from ...certificates import Certificate
 from ...losses import Loss
-from ...solvers import Adam, Memory, StepSize, Update
-from ._base import CURES, Differentiable, accuracy, explained
+from ...solvers import Adam, StepSize, Update
+from ...unseen import JUDGED, Remembering, take_over
+from ._base import CURES, Differentiable
 from .augmentation import Augmentation
 from .composition import Composition, Weights
+from .course import CUTS, Course, Run, as_training, beginning, is_same, targets_for
 from .engines import BuiltIn, Engine
 from .history import History, Underway
 from .inputs import rows_of, targets_of
 from .layers import Layer
 from .objective import Rows, certificate_of, value_and_gradient
+from .predictions import OutputsRead
+from .refits import NetworkFit
 from .torch_engine import torch_engine
-from .training import NOT_FINITE, Descent, Pace, Plan, Progress, kept_aside, outputs
+from .training import Progress, outputs
 
 Array = np.ndarray
 
+FIT_AGAIN = "fit again: only a network that was fitted, and no copy of it, can repeat its training"
 
-class Network(BaseEstimator):
+
+class Network(Remembering, CallbackSupport, BaseEstimator):
     """A sequence of layers with a loss: forward, backward, update.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  over the parameters of all layers.
@@ -56,12 +63,18 @@ class Network(BaseEstimator):
         The parameters of all layers, in their order; they may be changed in place.
     history : History
         What training has reached after each epoch.
+    certificate_ : Certificate
+        Of kind "stationary", if the gradient is next to 0, else "stopped". No bound on the best
+        network is known. Computed on first access.
+    generalization_ : Generalization
+        What the network will score on unseen rows: trained again, from the weights it began with,
+        without some rows; with many rows, without one part. Computed on first access.
 
     Notes
     -----
-    `gapless.save` and `gapless.load` keep a network of gapless's layers, `gapless.certify(network,
-    X, y)` says how long the gradient is. MLPClassifier, MLPRegressor and CNNClassifier(layers)
-    judge themselves on unseen rows; a network only scores rows that are kept aside in `fit`.
+    `gapless.save` and `gapless.load` keep a network of gapless's layers, but not its training data:
+    `gapless.certify(network, X, y)` still says how long the gradient is, and only a network that
+    has been fitted since can be judged on unseen rows.
 
     Examples
     --------
@@ -78,7 +91,9 @@ class Network(BaseEstimator):
     array([0, 1, 1, 0])
     """
 
+    _on_demand = ("generalization_", "certificate_")
     _stored: ClassVar[Declaration] = {
+        **JUDGED,
         "shape_": Numbers(None, types="iu", low=1, high=1 << 31),
         "progress_": Value(Progress),
     }
@@ -137,14 +152,13 @@ class Network(BaseEstimator):
         composition = Composition(tuple(self.layers), tuple(map(int, sides)))
         _ = composition.outputs  # refuses a network that does not end flat
         weights = composition.begin(random, np.dtype(dtype))
-        metric = "R²" if self._loss.task == "regression" else "accuracy"
-        pace = Pace("constant", 1.0)
-        progress = Progress(weights, Memory(0, ()), None, pace, history=History(metric))
-        self.shape_, self.progress_, self._built = (
-            np.array(composition.shape),
-            progress,
-            composition,
-        )
+        learned = {
+            "shape_": np.array(composition.shape),
+            "progress_": beginning(weights, self._loss),
+            "_built": composition,
+        }
+        self.__dict__.pop("_training", None)
+        take_over(self, learned)
         return self
 
     @property
@@ -274,48 +288,69 @@ class Network(BaseEstimator):
         rows = fresh._rows(X, y, sample_weight, class_weight)
         if augment is not None and len(rows.shape) != 3:
             raise ValueError("augment changes images, and X has flat rows; leave it out.")
-        mean = float(rows.weights.mean())
-        rows, aside = replace(rows, weights=rows.weights / mean), None
-        if early_stopping:
-            has_classes = self._loss.task != "regression"
-            copies = np.ones(len(rows.weights))
-            rows, aside = kept_aside(rows, copies, has_classes, validation_fraction, random)
-        rule = Adam() if rule is None else rule
-        plan = Plan(
-            rule,
-            float(self.alpha) / mean,
-            min(int(batch_size), len(rows.weights)),
-            int(epochs),
-            shuffle,
-            tol,
-            patience if early_stopping else np.inf,
-            clip,
-            augment,
+        run = Run(
+            rule=Adam() if rule is None else rule,
+            step=step,
+            epochs=int(epochs),
+            batch_size=int(batch_size),
+            clip=clip,
+            shuffle=shuffle,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            tol=tol,
+            augment=augment,
+            state=random.get_state(),
         )
-        length = step.length(0) if isinstance(step, StepSize) else float(step)
-        pace = Pace(step if isinstance(step, StepSize) else "constant", length)
-        progress = replace(fresh.progress_.continued(fresh.weights.copy(), rule), pace=pace)
-        score = explained(self._loss) if self._loss.task == "regression" else accuracy
-        descent = Descent(fresh._engine(), rows, self._loss, plan, score, aside)
-        known = len(progress.history.loss)
+        before, known = fresh.progress_, len(fresh.progress_.history.loss)
+        # Rows of weight 0 are not there.
+        counted = rows.some(np.flatnonzero(rows.weights > 0)) if not rows.weights.all() else rows
         with watch(self, rows.X, rows.y) as callback, time_limit(seconds):
-            status = descent.through(
-                progress,
+            progress, status = run.train(
+                fresh._engine(),
+                before,
+                counted,
+                (self._loss, float(self.alpha)),
                 random,
                 lambda history, target: callback(Underway(history, known, int(epochs)), target),
             )
-        is_cut = early_stopping or status in ("interrupted", "time_limit")
-        if is_cut and progress.best is not None:
-            memory = rule.begin(progress.best.theta)
-            progress = replace(progress, weights=progress.best, memory=memory)
-        if not np.all(np.isfinite(progress.weights.theta)):
-            raise ValueError(NOT_FINITE.format("step"))
-        ended = "kept aside" if early_stopping and status == "settled" else status
-        self.shape_, self._built = fresh.shape_, fresh._built
-        self.progress_ = replace(progress, best=None, ended=ended)
+        if status in (*CUTS, "callback"):
+            run = replace(run, epochs=len(progress.history.loss) - known)
+        given = read_weights(sample_weight, rows.X)
+        data = as_training(self._loss, rows, given, fresh.composition.outputs)
+        learned = {
+            "shape_": fresh.shape_,
+            "_built": fresh._built,
+            "progress_": progress,
+            "_training": (data, fresh._course(run, data, before, progress)),
+        }
+        take_over(self, learned)
         if status == "interrupted":
             raise KeyboardInterrupt
         return self
+
+    def _course(self, run: Run, data: Training, before: Progress, after: Progress) -> Course:
+        """What has led to these weights, by this call of fit and those before."""
+        start, runs, obstacle = beginning(before.weights.copy(), self._loss), (run,), ""
+        if before.history.loss:
+            past = vars(self).get("_training")
+            if past is None:
+                obstacle = "the network had been trained on rows that it no longer has"
+            elif not is_same(past[0], data):
+                obstacle = "the network had been trained on other rows, or with other weights"
+            elif not np.array_equal(past[1].found.theta, before.weights.theta):
+                obstacle = "the parameters had been changed by hand between two calls of fit"
+            else:
+                start, runs, obstacle = past[1].start, (*past[1].runs, run), past[1].obstacle
+        return Course(
+            self._engine(),
+            self._loss,
+            float(self.alpha),
+            start,
+            runs,
+            after.weights.copy(),
+            obstacle,
+        )
 
     def __repr__(self) -> str:
         inside = ", ".join(map(repr, self.layers))
@@ -343,11 +378,54 @@ class Network(BaseEstimator):
             weights = weights * _of_classes(class_weight, y, weights, self._loss)
         return Rows(X, y, weights, composition.shape)
 
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """How near the weights are to a stationary point; computed on first access."""
+        data, _ = self._kept_training("call gapless.certify(network, X, y, sample_weight)")
+        y = targets_for(self._loss, data)
+        return self._certificate(Rows(data.X, y, data.weights, self.composition.shape))
+
     def _certified(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
-        rows = self._rows(X, y, sample_weight)
+        return self._certificate(self._rows(X, y, sample_weight))
+
+    def _certificate(self, rows: Rows) -> Certificate:
         cure = CURES.get(self.progress_.ended, "").replace("max_iter", "epochs")
         weights, alpha = self.weights.astype(np.float64), float(self.alpha)
         return certificate_of(self._engine(), weights, rows, self._loss, alpha, cure)
+
+    def _fitted_to(self, X: Any, y: Any, sample_weight: Any = None) -> NetworkFit:
+        rows = self._rows(X, y, sample_weight)
+        given = read_weights(sample_weight, rows.X)
+        data, course = self._kept_training(FIT_AGAIN)
+        found = as_training(self._loss, rows, given, self.composition.outputs)
+        if not is_same(replace(data, weights=data.sample_weight), found):
+            raise ValueError(
+                "X, y and sample_weight are not the data of the last fit; pass those, or fit again."
+            )
+        return self._fitted(data, course)
+
+    def _remembered(self, cure: str) -> NetworkFit:
+        return self._fitted(*self._kept_training(FIT_AGAIN))
+
+    def _fitted(self, data: Training, course: Course) -> NetworkFit:
+        if not np.array_equal(course.found.theta, self.weights.theta):
+            raise ValueError(
+                "the parameters have been changed since the fit, which can only be repeated as it "
+                "was; fit again."
+            )
+        fitted = NetworkFit(course, data, 0)
+        # Labels get some in any case: those of the logistic loss.
+        if data.y.ndim == 1:
+            fitted.has_probabilities = course.loss.has_probabilities
+        return fitted
+
+    @property
+    def _scored_as(self) -> OutputsRead:
+        """What is scored on unseen rows: predictions, in place of outputs."""
+        data, course = self._kept_training(FIT_AGAIN)
+        return OutputsRead(course.loss, data.classes, data.y.ndim == 2)
 
     def _differentiable(self, X, y, sample_weight=None) -> Differentiable:
         """What training minimises, as a function of the arrays of all layers."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.validation import Training
-from ...unseen import Dial, OnlyRefittable, changing, more_rounds
+from ...unseen import ChangeDial, Dial, OnlyRefittable, changing
 
 Array = np.ndarray
 
@@ -27,8 +26,8 @@ class NetworkFit(OnlyRefittable):
 
     Parameters
     ----------
-    estimator : NetworkModel
-        The fitted model.
+    estimator : NetworkModel or Course
+        The fitted model, or the training that has led to it.
     data : Training
         The data of the fit.
     seed : int
@@ -109,14 +108,9 @@ class NetworkFit(OnlyRefittable):
         return self._by_strength(1000.0)
 
     def richer(self):
-        """A weaker one; more epochs if they ran out; wider hidden layers."""
-        given = self.estimator
+        """A weaker one, and what the estimator knows: more epochs, wider layers."""
         dials = self._by_strength(0.001)
-        if given.n_iter_ >= given.max_iter:
-            dials.append(changing(more_rounds("max_iter", int(given.max_iter)), self._with))
-        if hasattr(given, "hidden_layer_sizes") and given._sizes():
-            dials.append(changing(_wider(given._sizes()), self._with))
-        return dials
+        return dials + [changing(changes, self._with) for changes in self.estimator._richer()]
 
     def _by_strength(self, factor: float) -> list[Dial]:
         # A penalty below 1/1000 of the weight of a row is next to none.
@@ -142,7 +136,7 @@ class _Sampled(NetworkFit):
         return self.estimator._refitted(self.data, self.seed)
 
 
-def _wider(sizes: list[int]) -> Callable[[int], dict[str, Any] | None]:
+def wider(sizes: list[int]) -> ChangeDial:
     """Several times the units of each hidden layer, and again, within reason."""
 
     def changes(step: int) -> dict[str, Any] | None:
