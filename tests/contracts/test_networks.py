@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -44,6 +45,7 @@ from gapless.models.networks.layers import (
 from gapless.models.networks.layers.entries import entries_of
 from gapless.models.networks.layers.joined import joined
 from gapless.models.networks.refits import FEW_ROWS
+from gapless.plots import LiveCurves
 from gapless.solvers import Adam, AveragedMomentum, Cosine, Momentum, Plain, StepDecay
 from public_estimators import public_estimators
 
@@ -1096,7 +1098,83 @@ def test_history_is_drawn():
     model = fit(gapless.MLPClassifier(**FEW, early_stopping=True), X, y)
     axes = model.history_.plot(against="epochs")
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), model.loss_curve_)
-    assert [line.get_label() for line in axes.figure.axes[1].lines] == ["training", "kept aside"]
+    labels = [line.get_label() for line in axes.figure.axes[1].lines]
+    assert labels == ["accuracy, training", "accuracy, kept aside"]
+
+
+class Cell:
+    """A stand-in for a notebook: keeps what is shown in the output of a cell."""
+
+    def __init__(self):
+        self.shown, self.updates = [], []
+        self.display = SimpleNamespace(display=self.show)
+
+    def get_ipython(self):
+        return SimpleNamespace(kernel=self)
+
+    def show(self, figure, display_id):
+        self.shown.append(figure)
+        return SimpleNamespace(update=self.updates.append)
+
+
+@pytest.mark.parametrize("where", ["script", "axes", "notebook"])
+@pytest.mark.parametrize("is_network", [True, False])
+def test_curves_are_drawn_after_every_epoch(where, is_network, seed, monkeypatch):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    cell = Cell()
+    if where == "notebook":
+        monkeypatch.setitem(sys.modules, "IPython", cell)
+    axes = plt.figure().subplots() if where == "axes" else None
+    curves = LiveCurves(axes=axes, every_seconds=0)
+    drawn = []
+    draw = curves._draw
+
+    def counted(title):
+        draw(title)
+        drawn.append((title, curves.axes_.lines[0].get_ydata().tolist()))
+
+    monkeypatch.setattr(curves, "_draw", counted)
+    if is_network:
+        model = networks.Network([Dense(3), Tanh(), Dense(1)], "squared").set_callbacks(curves)
+        loss = model.fit(X, y, epochs=4, random_state=0).history.loss
+    else:
+        loss = fit(
+            gapless.MLPRegressor(hidden_layer_sizes=3, max_iter=4).set_callbacks(curves), X, y
+        )
+        loss = loss.loss_curve_
+    assert [values for _, values in drawn] == [loss[: k + 1] for k in range(4)] + [loss]
+    assert drawn[1][0].startswith("epoch 2 of 4, loss")
+    assert drawn[1][0].endswith("s left")
+    assert drawn[-1][0].startswith("4 epochs in")
+    # The loss, and the scores at the right, however often it was drawn.
+    assert len(curves.axes_.figure.axes) == 2
+    assert axes is None or curves.axes_ is axes
+    assert (len(cell.shown), len(cell.updates)) == ((1, 4) if where == "notebook" else (0, 0))
+    assert plt.fignum_exists(curves.axes_.figure.number) == (where != "notebook")
+    plt.close("all")
+
+
+def test_curves_of_an_interrupted_fit_are_drawn_to_its_end(seed):
+    class Interrupt(LiveCurves):
+        def on_fit_task_end(self, estimator, context, *, metadata=None):
+            super().on_fit_task_end(estimator, context, metadata=metadata)
+            if metadata is not None and metadata["progress"].done == 3:
+                raise KeyboardInterrupt
+            return False
+
+    X, y = make_data(gapless.MLPRegressor, seed)
+    curves = Interrupt(every_seconds=1000)
+    with pytest.raises(KeyboardInterrupt):
+        fit(gapless.MLPRegressor(hidden_layer_sizes=3).set_callbacks(curves), X, y)
+    assert len(curves.axes_.lines[0].get_ydata()) == 3
+    plt.close("all")
+
+
+def test_curves_refuse_what_they_cannot_draw():
+    with pytest.raises(ValueError, match="against must be"):
+        LiveCurves(against="rows")
+    with pytest.raises(ValueError, match="every_seconds must be"):
+        LiveCurves(every_seconds=-1)
 
 
 # ---- PyTorch -------------------------------------------------------------------------------------

@@ -17,10 +17,15 @@ from typing import Any, TextIO
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupport
     from sklearn.callback import with_callbacks
+
+    # The frames between a method `with_callbacks` and its caller, for the stacklevel of warnings.
+    CALLBACK_FRAMES = 1
 except ImportError:  # scikit-learn 1.8 has no callbacks
 
     class CallbackSupport:  # type: ignore[no-redef]
         """Replacement for scikit-learn versions without a callback protocol."""
+
+    CALLBACK_FRAMES = 0
 
     def with_callbacks(method: Callable) -> Callable:
         """Return the method unchanged."""
@@ -43,12 +48,17 @@ def without_lines() -> Iterator[None]:
 
 
 @contextmanager
-def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[Any, float], bool]]:
-    """A callback for solvers, called after each step; returns True to stop the solver."""
+def watch(
+    estimator: Any, X: Any = None, y: Any = None, most_steps: int | None = None
+) -> Iterator[Callable[[Any, float], bool]]:
+    """A callback for solvers, called after each step; returns True to stop the solver.
+
+    scikit-learn's callbacks get what the solver tells as `metadata["progress"]`.
+    """
     line = ProgressLine(type(estimator).__name__, sys.stderr if _has_line.get() else None)
     context = None
     if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
-        context = estimator._init_callback_context(max_subtasks=None)
+        context = estimator._init_callback_context(max_subtasks=most_steps)
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     def after_step(trace: Any, target: float) -> bool:
@@ -58,7 +68,8 @@ def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[An
         step = context.subcontext(task_name="step").call_on_fit_task_begin(
             estimator=estimator, X=X, y=y
         )
-        return step.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+        told = {"progress": trace}
+        return step.call_on_fit_task_end(estimator=estimator, X=X, y=y, metadata=told)
 
     try:
         yield after_step

@@ -1,9 +1,10 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
-fit proceeds, and perceptron and networks how those do; clusters: k-means and silhouettes;
-components: the principal ones; columns: their importance; groups: rows on a plane; decision, tree,
-dendrogram: what a model looks like. style is their common look, and svg makes them parts of a page.
+fit proceeds, and perceptron and networks how those do, live while they are trained; clusters:
+k-means and silhouettes; components: the principal ones; columns: their importance; groups: rows on
+a plane; decision, tree, dendrogram: what a model looks like. style is their common look, and svg
+makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -19,6 +20,7 @@ from .dendrogram import dendrogram
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .groups import grouped_rows
 from .kernel_components import embedding, image_rows
+from .live import LiveCurves
 from .models import bias_variance, comparison, splits
 from .networks import images, training
 from .perceptron import perceptron
@@ -34,6 +36,7 @@ from .svg import inline_svg
 from .tree import tree
 
 __all__ = [
+    "LiveCurves",
     "bias_variance",
     "coefficients",
     "comparison",

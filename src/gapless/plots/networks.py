@@ -65,7 +65,7 @@ def training(
                 color=ACCENT,
                 linewidth=1.8,
                 linestyle=style,
-                label=name,
+                label=f"{history.metric}, {name}",
             )
         finished(right, "", history.metric)
         right.grid(False)

@@ -22,7 +22,7 @@ from ..._ground.design import Design
 from ..._ground.distinct_rows import DistinctRows
 from ..._ground.docstrings import described
 from ..._ground.interrupt import IN_SECONDS, TimeLimit, limit_name, time_limit
-from ..._ground.progress import CallbackSupport, watch
+from ..._ground.progress import CALLBACK_FRAMES, CallbackSupport, watch, with_callbacks
 from ..._ground.stored import (
     INPUT,
     Declaration,
@@ -285,6 +285,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
     # ---- fitting ---------------------------------------------------------------------------------
 
     @described(DATA)
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Train the network.
@@ -300,7 +301,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         data = self._read(X, y, sample_weight, reset=not is_warm)
         random = check_random_state(self.random_state)
         seed = _seed(self.random_state, random)
-        with watch(self, data.X, data.y) as callback, time_limit(self.time_limit):
+        with watch(self, data.X, data.y, self.max_iter) as callback, time_limit(self.time_limit):
             trained = self._train(data, random, callback, is_warm=is_warm)
         learned = self._learned(data, trained)
         learned["_training"] = data, seed
@@ -411,7 +412,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             warnings.warn(
                 f"Got `batch_size` less than 1 or larger than sample size: {size} for {rows} "
                 "distinct rows; all of them are one batch.",
-                stacklevel=5,
+                stacklevel=5 + CALLBACK_FRAMES,
             )
         size = max(1, min(size, rows))
         return Plan(
@@ -513,13 +514,13 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                     f"lbfgs failed to converge after {self.n_iter_} iteration(s): raise max_iter "
                     "or max_fun, or scale the data."
                 )
-            warnings.warn(words, ConvergenceWarning, stacklevel=4)
+            warnings.warn(words, ConvergenceWarning, stacklevel=4 + CALLBACK_FRAMES)
         if status == "time_limit":
             warnings.warn(
                 f"{type(self).__name__} reached {limit_name(self.time_limit, IN_SECONDS)} after "
                 f"{self.n_iter_} epochs; the best of them is kept. Raise time_limit.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=4 + CALLBACK_FRAMES,
             )
 
     # ---- learning in parts -----------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from ... import losses
 from ..._ground.interrupt import time_limit
-from ..._ground.progress import CallbackSupport, watch
+from ..._ground.progress import CallbackSupport, watch, with_callbacks
 from ..._ground.stored import Declaration, Numbers, Value
 from ..._ground.validation import Training, read_weights
 from ...certificates import Certificate
@@ -206,6 +206,7 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
         )
         return value, self.composition.arrays(gradient)
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -305,7 +306,7 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
         before, known = fresh.progress_, len(fresh.progress_.history.loss)
         # Rows of weight 0 are not there.
         counted = rows.some(np.flatnonzero(rows.weights > 0)) if not rows.weights.all() else rows
-        with watch(self, rows.X, rows.y) as callback, time_limit(seconds):
+        with watch(self, rows.X, rows.y, int(epochs)) as callback, time_limit(seconds):
             progress, status = run.train(
                 fresh._engine(),
                 before,
