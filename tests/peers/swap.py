@@ -15,6 +15,7 @@ from functools import partial
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec
 
+import numpy as np
 import sklearn.cluster
 import sklearn.decomposition
 import sklearn.discriminant_analysis
@@ -93,7 +94,7 @@ CLASSES = {
     for package in SWAPPED
 }
 # The private method by which scikit-learn's tests make targets whose best coefficients are known.
-LENT = {
+LENT_LOSSES = {
     "GammaRegressor": lambda model: HalfGammaLoss(),
     "PoissonRegressor": lambda model: HalfPoissonLoss(),
     "TweedieRegressor": lambda model: (
@@ -102,11 +103,37 @@ LENT = {
 }
 
 
+def _packed_objective(model, theta, X, y, sample_weight, *scratch):
+    """Our objective and its gradient, packed as scikit-learn's test of gradients packs them.
+
+    All weights come first and then all biases, where we have those of one layer after another.
+    """
+    arrays, start = [], 0
+    for array in (*model.coefs_, *model.intercepts_):
+        arrays.append(theta[start : start + array.size].reshape(array.shape))
+        start += array.size
+    depth = len(model.coefs_)
+    classes = y[:, 0] if y.shape[1] == 1 else y.argmax(axis=1)
+    objective = model._differentiable(X, model.classes_[classes], sample_weight)
+    ours = [array for pair in zip(arrays[:depth], arrays[depth:]) for array in pair]
+    slopes = objective.gradient(ours)
+    packed = np.concatenate([array.ravel() for array in (*slopes[0::2], *slopes[1::2])])
+    return objective.value(ours), packed
+
+
+# Private methods of scikit-learn's that its tests call, made of ours.
+LENT = {
+    **{cls: {"_get_loss": loss} for cls, loss in LENT_LOSSES.items()},
+    "MLPClassifier": {"_loss_grad_lbfgs": _packed_objective},
+}
+
+
 def swapped(name: str, ours: dict[str, type]) -> types.ModuleType:
     """A copy of the test module `name` in which the classes are `ours`."""
-    for key, loss in LENT.items():
-        if not hasattr(ours[key], "_get_loss"):
-            ours[key]._get_loss = loss
+    for key, methods in LENT.items():
+        for method, function in methods.items():
+            if not hasattr(ours[key], method):
+                setattr(ours[key], method, function)
     spec = find_spec(name)
     # Executed first unchanged: whatever it imports in turn must not catch our classes. By the plain
     # loader, which knows compiled files, since the asserts of this one are not needed.

@@ -82,7 +82,8 @@ class LiveCurves:
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> bool:
         """After an epoch: draw, if it is time to. Never stops the training."""
-        found = (metadata or {}).get("progress")
+        found: Any = (metadata or {}).get("progress")
+        # The steps of other models than networks have no epochs to draw.
         if hasattr(found, "history"):
             self._latest = found
             if time.monotonic() - self._drawn_at >= self.every_seconds:
@@ -96,8 +97,9 @@ class LiveCurves:
         if self._shown is not None:
             import matplotlib.pyplot as plt
 
+            figure: Any = self.axes_.figure
             # The cell shows the figure already; an open one would be shown again at its end.
-            plt.close(self.axes_.figure)
+            plt.close(figure)
 
     # ---- drawing ---------------------------------------------------------------------------------
 
