@@ -4,8 +4,8 @@
 that threads share, or by `torch_engine`), `objective` is what is minimised and certified,
 `training` descends, `history` records it and `predictions` reads the outputs. `network` is a
 composition of one's own, with `inputs` for what it is given and `course` for how it was trained;
-`mlp` and `cnn` are the estimators, with `_base` for what they share; `refits` is how all are judged
-on unseen rows.
+`mlp` and `cnn` are the estimators, with `_base`, `parameters` and `classifier` for what they share;
+`refits` is how all are judged on unseen rows.
 """
 
 from typing import TYPE_CHECKING

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
@@ -37,38 +36,38 @@ from ..._ground.stored import (
 from ..._ground.validation import Training
 from ...certificates import Certificate
 from ...losses import Loss
-from ...solvers import (
-    Adam,
-    Memory,
-    Momentum,
-    Nesterov,
-    Plain,
-    StepSize,
-    Update,
-)
+from ...solvers import Memory
 from ...unseen import JUDGED, ChangeDial, Remembering, as_fitted, more_rounds, take_over
 from .composition import Composition, Weights
 from .engines import BuiltIn, Engine
 from .history import History, Underway
 from .layers import Layer
-from .objective import Rows, certificate_of, value_and_gradient
+from .objective import (
+    CURES,
+    Differentiable,
+    Rows,
+    certificate_of,
+    value_and_gradient,
+    without_bound,
+)
+from .parameters import (
+    CONSTRAINTS,
+    DATA,
+    LBFGS,
+    LITTLE_WORK,
+    MOST_EVALUATIONS,
+    check_together,
+    pace_of,
+    plan_of,
+    precision_of,
+    refuse_noise,
+)
 from .refits import NetworkFit
 from .torch_engine import torch_engine
-from .training import NOT_FINITE, Descent, Pace, Plan, Progress, kept_aside, minimise, outputs
+from .training import NOT_FINITE, Descent, Progress, kept_aside, minimise, outputs
 
 Array = np.ndarray
 
-LBFGS = "lbfgs"
-# The most evaluations of L-BFGS, where it is no parameter.
-MOST_EVALUATIONS = 15_000
-# Rows per step with batch_size="auto".
-USUAL_BATCH = 200
-# An epoch of rows that stand for several copies makes up to this many steps.
-STEPS = 20
-# Numbers up to this size lose nothing that matters in float32.
-MODERATE = 1e4
-# A certificate of at most this many multiplications is computed by the fit, others on demand.
-LITTLE_WORK = 1e9
 NOT_CONVERGED = (
     "Stochastic Optimizer: Maximum iterations ({}) reached and the optimization hasn't converged "
     "yet; raise max_iter."
@@ -77,109 +76,6 @@ ONLY_PARTS = (
     "no bound is known: the model was fitted in parts, of which it keeps none; "
     "gapless.certify(model, X, y) computes the gradient for any rows."
 )
-# What to do about a gradient that is not next to 0, by what ended the training.
-IF_BETTER = "if that improves the score on unseen rows"
-CURES = {
-    "max_iter": f"raise max_iter {IF_BETTER}",
-    "settled": f"lower tol or raise n_iter_no_change {IF_BETTER}",
-    "tol": f"lower tol {IF_BETTER}",
-    "kept aside": "the rows kept aside ended it, which the objective counts, too",
-    "time_limit": "raise time_limit",
-    "interrupted": "fit again, and let it end",
-}
-# Shared by the docstrings of several classes and methods.
-DATA = """
-X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-    Training data.
-y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-    Classes, or numbers.
-sample_weight : array-like of shape (n_samples,)
-    Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-"""
-ROWS = """
-X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-    Rows to predict.
-"""
-TRAINED = """
-solver : {"adam", "sgd", "lbfgs"} or Update
-    Adam; stochastic gradient descent with `momentum`; L-BFGS on all rows at once, for small data;
-    or an update rule of gapless.solvers, such as Adam(decay=0.01), which is AdamW, or
-    AveragedMomentum(0.1).
-alpha : float
-    Strength of the penalty ½α‖W‖² on the weights of all layers, beside the sum of the losses.
-batch_size : int or "auto"
-    Rows per step; "auto" is 200, or all of fewer rows.
-learning_rate : {"constant", "invscaling", "adaptive"} or StepSize
-    η₀; η₀/(rows seen + 1)ᵖ; η₀, a fifth of it whenever progress ends; or η of each step by a rule
-    of gapless.solvers, such as Cosine(0.01, steps=2000).
-learning_rate_init : float
-    The length η₀ of the first steps.
-power_t : float
-    p.
-max_iter : int
-    The most epochs, or steps of L-BFGS.
-shuffle : bool
-    Whether each epoch has the rows in another random order. False takes them as they are, and
-    equal rows one by one.
-random_state : int, RandomState instance or None
-    Seed of the first weights, of the order of the rows, of what is dropped and of the rows kept
-    aside; the same seed gives the same bits, for any number of threads.
-tol : float
-    Training ends when the loss falls by less than this for `n_iter_no_change` epochs, or the score
-    on the rows kept aside rises by less; for L-BFGS the largest entry of the gradient.
-verbose : bool
-    Whether to print the loss of each epoch; long fits show their progress on a terminal anyway.
-warm_start : bool
-    Whether to start from the weights of the last fit.
-momentum : float
-    The part of the last change that "sgd" repeats.
-nesterovs_momentum : bool
-    Whether "sgd" takes the gradient ahead.
-early_stopping : bool
-    Whether to keep rows aside, to stop when their score no longer rises, and to keep the weights of
-    the best epoch.
-validation_fraction : float
-    The fraction of the rows that early stopping keeps aside.
-beta_1 : float
-    How slowly the mean of the gradients forgets in Adam.
-beta_2 : float
-    How slowly the mean of their squares forgets.
-epsilon : float
-    Keeps the quotient of Adam finite.
-n_iter_no_change : int
-    Epochs without progress after which training ends.
-clip : float
-    Gradients of a batch that are longer are shortened to this norm; None leaves them.
-engine : {"numpy", "torch"}
-    What computes: NumPy with the compiled core, or PyTorch, on a GPU if there is one; both take the
-    same steps, up to rounding.
-time_limit : float
-    Seconds after which the best epoch so far is kept.
-loss_ : float
-    The objective per row, of the last epoch.
-best_loss_ : float or None
-    The lowest; None with early stopping.
-loss_curve_ : list of float
-    `loss_` of all epochs.
-validation_scores_ : list of float or None
-    Accuracy or R² on the rows kept aside, with early stopping.
-best_validation_score_ : float or None
-    The best of them.
-history_ : History
-    Loss, scores, time and step size of each epoch, with a picture: `history_.plot()`.
-t_ : int
-    Number of rows seen by the steps so far.
-n_iter_ : int
-    Number of epochs, or of steps of L-BFGS.
-n_outputs_ : int
-    Number of outputs of the network.
-certificate_ : Certificate
-    Of kind "stationary", if the gradient is next to 0, else "stopped". No bound on the best network
-    is known. Of a large fit it is computed on first access.
-generalization_ : Generalization
-    What the model will score on unseen rows: refitted without some rows, of which it keeps one part
-    aside if there are many.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,34 +126,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         "_optimizer": Unused(),
         "_no_improvement_count": Unused(),
     }
-    _parameter_constraints: ClassVar[dict] = {
-        "solver": [StrOptions({LBFGS, "sgd", "adam"}), Update],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [StrOptions({"constant", "invscaling", "adaptive"}), StepSize],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
-        "power_t": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "momentum": [Interval(Real, 0, 1, closed="both")],
-        "nesterovs_momentum": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
-        "beta_1": [Interval(Real, 0, 1, closed="left")],
-        "beta_2": [Interval(Real, 0, 1, closed="left")],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "n_iter_no_change": [
-            Interval(Integral, 1, None, closed="left"),
-            Options(Real, {np.inf}),
-        ],
-        "clip": [Interval(Real, 0, None, closed="neither"), None],
-        "engine": [StrOptions({"numpy", "torch"})],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-    }
+    _parameter_constraints: ClassVar[dict] = CONSTRAINTS
     n_features_in_: int
     n_outputs_: int
 
@@ -317,19 +186,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that do not go together."""
-        if self.solver != LBFGS:
-            return
-        # L-BFGS takes steps along the gradient of all rows, and does nothing at random.
-        needs_batches = {
-            "clip": self.clip is not None,
-            "early_stopping": self.early_stopping,
-            "augment": self._augmentation() is not None,
-        }
-        for name in (name for name, is_set in needs_batches.items() if is_set):
-            raise ValueError(
-                f'{name} works on batches, which solver="lbfgs" does not make; leave it out, or '
-                'use solver="adam" or "sgd".'
-            )
+        check_together(self, has_augmentation=self._augmentation() is not None)
 
     def _train(
         self, data: Training, random: Any, callback: Any, *, is_warm: bool = False
@@ -338,9 +195,9 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         shape = task.rows.shape
         composition = Composition(self._layers_for(shape, task.outputs), shape)
         if self.solver == LBFGS:
-            _refuse_noise(composition)
+            refuse_noise(composition)
         engine = self._engine(composition)
-        dtype = self._precision(data)
+        dtype = precision_of(self, data)
         start = composition.begin(random, dtype)
         if is_warm:
             start = self._started(composition, dtype)
@@ -360,7 +217,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 history=history,
                 score=task.score,
             )
-            progress = Progress(weights, Memory(0, ()), None, self._pace(), history=history)
+            progress = Progress(weights, Memory(0, ()), None, pace_of(self), history=history)
         else:
             (rows, copies), aside = self._merged(task, data), None
             mean = float(np.mean(rows.weights)) if len(rows.weights) else 1.0
@@ -370,9 +227,9 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 fraction = self.validation_fraction
                 rows, aside = kept_aside(rows, copies, has_classes, fraction, random)
             # Weights and penalty have one factor, so that the minimum stays where it is.
-            plan = self._plan(len(rows.weights), float(copies.mean()), float(self.alpha) / mean)
+            plan = plan_of(self, len(rows.weights), float(copies.mean()), float(self.alpha) / mean)
             seen = int(getattr(self, "t_", 0)) if is_warm else 0
-            progress = Progress.begin(start, plan.rule, self._pace(), history, seen)
+            progress = Progress.begin(start, plan.rule, pace_of(self), history, seen)
             descent = Descent(engine, rows, task.loss, plan, task.score, aside)
             status = descent.through(progress, random, self._told(callback, known))
             is_cut = self.early_stopping or status in ("interrupted", "time_limit")
@@ -405,60 +262,8 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
             return Rows(rows.X, rows.y, weights, rows.shape), copies
         return Rows(rows.X, rows.y[positions], weights, rows.shape, positions), copies
 
-    def _plan(self, rows: int, copies: float, alpha: float) -> Plan:
-        """How to descend over rows that stand for so many copies each."""
-        size = min(USUAL_BATCH, rows) if self.batch_size == "auto" else self.batch_size
-        if size > rows:
-            warnings.warn(
-                f"Got `batch_size` less than 1 or larger than sample size: {size} for {rows} "
-                "distinct rows; all of them are one batch.",
-                stacklevel=5 + CALLBACK_FRAMES,
-            )
-        size = max(1, min(size, rows))
-        return Plan(
-            rule=self._rule(),
-            alpha=alpha,
-            batch_size=size,
-            max_iter=self.max_iter,
-            shuffle=self.shuffle,
-            tol=self.tol,
-            patience=self.n_iter_no_change,
-            clip=self.clip,
-            augment=self._augmentation(),
-            passes=_passes(-(-rows // size), copies),
-        )
-
-    def _rule(self) -> Update:
-        """What a step makes of the gradient."""
-        if isinstance(self.solver, Update):
-            return self.solver
-        if self.solver == "adam":
-            return Adam(self.beta_1, self.beta_2, self.epsilon)
-        if not self.momentum:
-            return Plain()
-        factor = min(float(self.momentum), 1 - np.finfo(float).eps)
-        return Nesterov(factor) if self.nesterovs_momentum else Momentum(factor)
-
-    def _pace(self) -> Pace:
-        is_sgd = self.solver != "adam" or isinstance(self.learning_rate, StepSize)
-        kind = self.learning_rate if is_sgd else "constant"
-        return Pace(kind, float(self.learning_rate_init), float(self.power_t))
-
     def _engine(self, composition: Composition) -> Engine:
         return torch_engine(composition) if self.engine == "torch" else BuiltIn(composition)
-
-    def _precision(self, data: Training) -> Any:
-        """float32 for steps along noisy gradients, float64 for L-BFGS and for large numbers."""
-        if self.solver == LBFGS:
-            return np.dtype(np.float64)
-        numbers = (data.X.data if sp.issparse(data.X) else data.X, data.y)
-        if _largest(numbers) <= MODERATE:
-            return np.dtype(np.float32)
-        # Rows of weight 0 are not there.
-        counted = data.weights > 0
-        X = data.X.tocsr()[counted].data if sp.issparse(data.X) else data.X[counted]
-        is_large = _largest((X, data.y[counted])) > MODERATE
-        return np.dtype(np.float64 if is_large else np.float32)
 
     def _started(self, composition: Composition, dtype: Any) -> Weights:
         """The weights that the model shows, if they are of the same network."""
@@ -538,9 +343,9 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         rows, copies = self._merged(task, data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            plan = self._plan(len(rows.weights), float(copies.mean()), float(self.alpha))
+            plan = plan_of(self, len(rows.weights), float(copies.mean()), float(self.alpha))
         before = vars(self).get("_optimizer")
-        dtype = self._precision(data)
+        dtype = precision_of(self, data)
         if before is not None:
             dtype = np.promote_types(dtype, before.weights.theta.dtype)
         if self._has_weights():
@@ -548,7 +353,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         else:
             start = composition.begin(random, dtype)
         if before is None:
-            progress = Progress.begin(start, plan.rule, self._pace(), History(task.metric))
+            progress = Progress.begin(start, plan.rule, pace_of(self), History(task.metric))
         else:
             progress = before.continued(start, plan.rule)
         descent = Descent(self._engine(composition), rows, task.loss, plan, task.score)
@@ -676,86 +481,11 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         return Differentiable(engine, theta, task.rows, task.loss, float(given.alpha))
 
 
-@dataclass(frozen=True, eq=False)
-class Differentiable:
-    """The objective per weight of a row, as a function of a list of arrays, in float64."""
-
-    engine: Engine
-    weights: Weights
-    rows: Rows
-    loss: Loss
-    alpha: float
-    # Of what is dropped while it learns; None to predict.
-    seed: int | None = None
-
-    @property
-    def modes(self) -> list[Differentiable]:
-        """The same as it predicts, and as it learns."""
-        return [replace(self, seed=None), replace(self, seed=0)]
-
-    @property
-    def composition(self) -> Composition:
-        """The network."""
-        return self.engine.composition
-
-    @property
-    def sizes(self) -> list[Array]:
-        """Arrays in the shape of the parameters, each filled with their size."""
-        arrays = self.composition.arrays(self.weights.theta)
-        return [np.full(a.shape, float(np.sqrt(np.mean(a**2))) or 1.0) for a in arrays]
-
-    def value(self, arrays: list[Array]) -> float:
-        """The objective."""
-        return self._both(arrays)[0]
-
-    def gradient(self, arrays: list[Array]) -> list[Array]:
-        """Its gradient."""
-        return self.composition.arrays(self._both(arrays)[1])
-
-    def _both(self, arrays: list[Array]) -> tuple[float, Array]:
-        running = [array.copy() for array in self.weights.running]
-        weights = Weights(self.composition.joined(arrays, np.float64), running)
-        total = float(self.rows.weights.sum())
-        value, gradient = value_and_gradient(
-            self.engine, weights, self.rows, self.loss, self.alpha, seed=self.seed
-        )
-        return value / total, gradient / total
-
-
-def without_bound(verdict: str) -> Certificate:
-    """A certificate of kind "none"."""
-    nothing = float("nan")
-    return Certificate("none", verdict, nothing, -np.inf, np.inf, np.inf, nothing, nothing)
-
-
 def _seed(random_state: Any, random: np.random.RandomState) -> int:
     """The seed with which a refit draws as the fit did, if it can be known."""
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(random.randint(np.iinfo(np.int32).max))
-
-
-def _passes(steps: int, copies: float) -> int:
-    """How often an epoch visits rows that take so many steps and stand for so many copies each.
-
-    Once would be a single step for a table of a few distinct rows, however long it is.
-    """
-    return max(1, min(round(copies), -(-STEPS // steps)))
-
-
-def _refuse_noise(composition: Composition) -> None:
-    """L-BFGS needs the same objective at every step."""
-    for layer in composition.layers:
-        if layer.is_random or layer.joins_rows:
-            raise ValueError(
-                f"{type(layer).__name__} works on batches that are learned from, which "
-                'solver="lbfgs" does not make; leave it out, or use solver="adam" or "sgd".'
-            )
-
-
-def _largest(numbers: tuple[Array, ...]) -> float:
-    """The largest size of all numbers."""
-    return max((float(max(abs(x.max()), abs(x.min()))) for x in numbers if x.size), default=0.0)
 
 
 def _as_table(X: Any) -> Any:

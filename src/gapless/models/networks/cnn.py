@@ -9,15 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples, Formula
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.drawing import pictures
-from ..._ground.stored import Declaration, Each, Labels, Numbers, Unused
+from ..._ground.stored import Declaration, Each, Numbers, Unused
 from ..._ground.threads import single_blas
 from ..._ground.validation import (
     Training,
@@ -26,14 +24,13 @@ from ..._ground.validation import (
     read_rows,
 )
 from ...unseen import GIVEN, as_fitted, given_to_fit
-from ._base import DATA, TRAINED, NetworkModel
 from .augmentation import Augmentation
+from .classifier import NetworkClassifier, classes_task
 from .composition import Composition, Weights
 from .inputs import check_finite
 from .layers import Conv2D, Dense, Flatten, Layer, MaxPool2D, ReLU
-from .mlp import classes_task, is_stochastic
 from .objective import Rows
-from .predictions import class_probabilities, decided
+from .parameters import TRAINED
 
 Array = np.ndarray
 
@@ -59,7 +56,7 @@ class ImageTraining(Training):
 
 
 @described(TRAINED, FEATURES)
-class CNNClassifier(ClassifierMixin, NetworkModel):
+class CNNClassifier(NetworkClassifier):
     """Classify images by a convolutional network.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a sequence of layers and ℓ the softmax
@@ -121,19 +118,17 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
     )
     _computed = ("parameters_",)
     _stored: ClassVar[Declaration] = {
-        **NetworkModel._stored,
-        "classes_": Labels(),
+        **NetworkClassifier._stored,
         "image_shape_": Numbers(3, types="iu", low=1, high=1 << 20),
         "theta_": Numbers(None),
         "running_": Each(Numbers(None)),
         GIVEN: Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
-        **NetworkModel._parameter_constraints,
+        **NetworkClassifier._parameter_constraints,
         "layers": [StrOptions({USUAL}), list, tuple],
         "image_shape": [tuple, list, np.ndarray, None],
         "augment": [Augmentation, None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
     def __init__(
@@ -202,13 +197,14 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         data = read_classification(
             self, flat, y, sample_weight, self.class_weight, fewest=1, reset=reset
         )
-        is_warm = not reset and self.warm_start
-        if is_warm and not np.array_equal(data.classes, self.classes_):
-            raise ValueError(
-                "warm_start can only be used where `y` has the same classes as in the previous "
-                f"call to fit. Previously got {self.classes_}, `y` has {data.classes}"
-            )
+        self._check_classes(data, reset)
         return self._with_shape(data, shape, reset)
+
+    def _read_part(self, X, y, classes, sample_weight):
+        is_first = not hasattr(self, "classes_")
+        flat, shape = _flattened(X)
+        data = read_part_of_classes(self, flat, y, classes, sample_weight)
+        return self._with_shape(data, shape, reset=is_first)
 
     def _with_shape(self, data: Training, shape: Shape | None, reset: bool) -> ImageTraining:
         """The data with the shape of their images."""
@@ -318,66 +314,6 @@ class CNNClassifier(ClassifierMixin, NetworkModel):
         return self._composition().arrays(self.theta_)
 
     # ---- what users call -------------------------------------------------------------------------
-
-    @available_if(is_stochastic)
-    @described(DATA)
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Make one epoch on these images, from where the last call ended.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, height, width), (n, height, width, channels) or (n, n_features)
-            Images; flat rows become images of `image_shape`.
-        classes : array-like of shape (n_classes,), default=None
-            All classes, including those of later parts; needed in the first call.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. It keeps no reference to its data: pass them to
-            `gapless.certify` and `gapless.generalize`.
-        """
-        self._check_parameters()
-        is_first = not hasattr(self, "classes_")
-        flat, shape = _flattened(X)
-        data = read_part_of_classes(self, flat, y, classes, sample_weight)
-        self._learn_part(self._with_shape(data, shape, reset=is_first))
-        return self
-
-    @described(IMAGES)
-    def predict(self, X):
-        """Predict classes.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class.
-        """
-        return decided(self._scores(X), self.classes_)
-
-    @described(IMAGES)
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        return class_probabilities(self._scores(X), len(self.classes_))
-
-    @described(IMAGES)
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     @described(IMAGES)
     def feature_maps(self, X):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ... import losses
 from ..._ground.about import Example, Examples, Formula
 from ..._ground.docstrings import FEATURES, described
-from ..._ground.stored import Declaration, Each, Flag, Labels, Numbers, Whole, Word
+from ..._ground.stored import Declaration, Each, Flag, Numbers, Whole, Word
 from ..._ground.validation import (
     Training,
     is_multilabel,
@@ -25,13 +25,15 @@ from ..._ground.validation import (
     read_regression,
     read_rows,
 )
-from ...losses import Logistic, Loss, Softmax
+from ...losses import Loss
 from ...unseen import GIVEN, as_fitted, given_to_fit
-from ._base import DATA, LBFGS, ROWS, TRAINED, NetworkModel, Task
+from ._base import NetworkModel, Task
+from .classifier import NetworkClassifier, classes_task
 from .composition import Composition, Weights
 from .layers import Dense, Identity, Layer, ReLU, Sigmoid, Tanh
 from .objective import Rows
-from .predictions import accuracy, class_probabilities, decided, explained
+from .parameters import DATA, ROWS, TRAINED, is_stochastic
+from .predictions import explained
 from .refits import wider
 
 Array = np.ndarray
@@ -169,30 +171,8 @@ def _rows(data: Training, y: Array) -> Rows:
     return Rows(X, y, data.weights, (X.shape[1],))
 
 
-def is_stochastic(model: Any) -> bool:
-    """Whether it learns from batches; an error that says so for L-BFGS."""
-    if model.solver == LBFGS:
-        raise AttributeError(
-            "partial_fit is only available for stochastic optimizers. lbfgs is not stochastic."
-        )
-    return True
-
-
-def classes_task(data: Training, rows: Rows) -> Task:
-    """Softmax for several classes; else the logistic loss, for two classes or for each label."""
-    if data.y.ndim == 2:
-        rows = Rows(rows.X, np.where(data.y > 0, 1.0, -1.0), rows.weights, rows.shape)
-        return Task(Logistic(), rows, data.y.shape[1], accuracy, "accuracy", data.y)
-    classes = 0 if data.classes is None else len(data.classes)
-    if classes > 2:
-        return Task(Softmax(), rows, classes, accuracy, "accuracy", data.y)
-    signs = np.where(data.y[:, None] > 0, 1.0, -1.0)
-    rows = Rows(rows.X, signs, rows.weights, rows.shape)
-    return Task(Logistic(), rows, 1, accuracy, "accuracy", data.y)
-
-
 @described(PERCEPTRON, TRAINED, FEATURES)
-class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
+class MLPClassifier(NetworkClassifier, MultilayerPerceptron):
     """Classify by a network of dense layers: a multi-layer perceptron.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  where f is a sequence of layers, each h ← g(hW + b),
@@ -239,12 +219,12 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     )
     _stored: ClassVar[Declaration] = {
         **MultilayerPerceptron._stored,
-        "classes_": Labels(),
+        **NetworkClassifier._stored,
         "_is_multilabel": Flag(),
     }
     _parameter_constraints: ClassVar[dict] = {
         **MultilayerPerceptron._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        **NetworkClassifier._parameter_constraints,
     }
 
     def __init__(
@@ -313,12 +293,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
             data = read_classification(
                 self, X, y, sample_weight, self.class_weight, fewest=1, reset=reset
             )
-        is_warm = not reset and self.warm_start and hasattr(self, "classes_")
-        if is_warm and not np.array_equal(data.classes, self.classes_):
-            raise ValueError(
-                "warm_start can only be used where `y` has the same classes as in the previous "
-                f"call to fit. Previously got {self.classes_}, `y` has {data.classes}"
-            )
+        self._check_classes(data, reset)
         return data
 
     def _task(self, data):
@@ -333,67 +308,12 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
             "out_activation_": "softmax" if classes > 2 and not several else "logistic",
         }
 
-    @available_if(is_stochastic)
-    @described(DATA)
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Make one epoch on these rows, from where the last call ended.
-
-        Parameters
-        ----------
-        classes : array-like of shape (n_classes,), default=None
-            All classes, including those of later parts; needed in the first call.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. It keeps no reference to its data: pass them to
-            `gapless.certify` and `gapless.generalize`.
-        """
-        self._check_parameters()
-        if is_multilabel(y):
-            known_classes(self, classes)
-            is_first = not hasattr(self, "classes_")
-            data = read_multilabel(self, X, y, sample_weight, self.class_weight, reset=is_first)
-        else:
-            data = read_part_of_classes(self, X, y, classes, sample_weight)
-        self._learn_part(data)
-        return self
-
-    @described(ROWS)
-    def predict(self, X):
-        """Predict classes.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The most probable class, or all labels that are more probable than not.
-        """
-        return decided(self._scores(X), self.classes_, self._is_multilabel)
-
-    @described(ROWS)
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        z = self._scores(X)
-        return class_probabilities(z, len(self.classes_), self._is_multilabel)
-
-    @described(ROWS)
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+    def _read_part(self, X, y, classes, sample_weight):
+        if not is_multilabel(y):
+            return read_part_of_classes(self, X, y, classes, sample_weight)
+        known_classes(self, classes)
+        is_first = not hasattr(self, "classes_")
+        return read_multilabel(self, X, y, sample_weight, self.class_weight, reset=is_first)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -21,7 +21,6 @@ from ...certificates import Certificate
 from ...losses import Loss
 from ...solvers import Adam, StepSize, Update
 from ...unseen import JUDGED, Remembering, take_over
-from ._base import CURES, Differentiable
 from .augmentation import Augmentation
 from .composition import Composition, Weights
 from .course import CUTS, Course, Run, as_training, beginning, is_same, targets_for
@@ -29,7 +28,7 @@ from .engines import BuiltIn, Engine
 from .history import History, Underway
 from .inputs import rows_of, targets_of
 from .layers import Layer
-from .objective import Rows, certificate_of, value_and_gradient
+from .objective import CURES, Differentiable, Rows, certificate_of, value_and_gradient
 from .predictions import OutputsRead
 from .refits import NetworkFit
 from .torch_engine import torch_engine
