@@ -99,7 +99,7 @@ def test_one_pass_over_rows_is_the_products_and_the_derivatives(rng, name, dtype
         found, products = [], []
         for count in (1, 3):
             with threads(count):
-                of_rows, product = design.loss_pass(getattr(core, f"{name}_pass"), w, b, y, s)
+                of_rows, product = design.loss_pass(getattr(core.SmoothLoss, name), w, b, y, s)
             found.append(of_rows), products.append(product)
         assert np.array_equal(*found) and np.array_equal(*products)
         np.testing.assert_allclose(of_rows[0], scores, rtol=0, atol=64 * EPS)
@@ -114,7 +114,7 @@ def test_one_pass_over_rows_is_the_products_and_the_derivatives(rng, name, dtype
 def test_a_row_of_weight_0_does_not_overflow_into_the_gradient():
     X, weights = np.ones((2, 1)), np.array([0.0, 1.0])
     of_rows, product = Design(X).loss_pass(
-        core.gamma_pass, np.zeros(1), -700.0, np.array([1e10, 1e-300]), weights
+        core.SmoothLoss.gamma, np.zeros(1), -700.0, np.array([1e10, 1e-300]), weights
     )
     assert np.isinf(of_rows[1, 0])
     assert np.all(np.isfinite(product))

@@ -118,6 +118,7 @@ void define_all(nb::module_& m) {
     define_bayes_functions(m);
     define_boosting_functions(m);
     define_class_newton(m);
+    define_row_newton(m);
     define_descent_functions(m);
     define_kernel_functions(m);
     define_linkage_functions(m);

@@ -139,6 +139,7 @@ void define_all_in_one_functions(nb::module_& m);
 void define_bayes_functions(nb::module_& m);
 void define_boosting_functions(nb::module_& m);
 void define_class_newton(nb::module_& m);
+void define_row_newton(nb::module_& m);
 void define_descent_functions(nb::module_& m);
 void define_kernel_functions(nb::module_& m);
 void define_linkage_functions(nb::module_& m);

@@ -40,12 +40,10 @@ void define_conjugate(nb::module_& m, const char* name) {
 }
 
 template <class X>
-using PassOverRows = void (*)(const LossPass<X>&, int, const Poll&);
-
-template <class X, PassOverRows<X> over_rows>
-void pass(const DenseIn<X>& X_, const Maybe<double>& center, VectorIn<double> w, double b,
-          VectorIn<double> y, const Maybe<double>& weights, MatrixOut<double> of_rows,
-          VectorOut<double> product, int threads, double deadline) {
+void pass_over_rows(SmoothLoss loss, const DenseIn<X>& X_, const Maybe<double>& center,
+                    VectorIn<double> w, double b, VectorIn<double> y, const Maybe<double>& weights,
+                    MatrixOut<double> of_rows, VectorOut<double> product, int threads,
+                    double deadline) {
     const Dense<X> x = dense(X_);
     check(x.order == Order::rows || x.rows == 0, "X must be in C order");
     check_length(center, x.columns, "center must have one entry per column of X");
@@ -56,17 +54,28 @@ void pass(const DenseIn<X>& X_, const Maybe<double>& center, VectorIn<double> w,
     check(extent(product, 0) == x.columns, "product must have one entry per column of X");
     double* out = of_rows.data();
     const Index n = x.rows;
-    const LossPass<X> pass{x,           data_or_null(center),  w.data(),      b,
-                           y.data(),    data_or_null(weights), out,           out + n,
-                           out + 2 * n, out + 3 * n,           product.data()};
+    double sums[2];
+    const LossPass<X> pass{x,
+                           data_or_null(center),
+                           w.data(),
+                           b,
+                           y.data(),
+                           data_or_null(weights),
+                           out,
+                           out + n,
+                           out + 2 * n,
+                           out + 3 * n,
+                           product.data(),
+                           sums};
     run(threads, deadline,
-        [&](const Context& context) { over_rows(pass, context.threads, context.poll); });
+        [&](const Context& context) { loss_pass(loss, pass, context.threads, context.poll); });
 }
 
-template <class X, PassOverRows<X> over_rows>
-void define_pass(nb::module_& m, const char* name) {
-    m.def(name, &pass<X, over_rows>, array("X"), maybe("center"), array("w"), "b"_a, array("y"),
-          maybe("weights"), array("of_rows"), array("product"), "threads"_a, "deadline"_a);
+template <class X>
+void define_pass(nb::module_& m) {
+    m.def("loss_pass", &pass_over_rows<X>, "loss"_a, array("X"), maybe("center"), array("w"), "b"_a,
+          array("y"), maybe("weights"), array("of_rows"), array("product"), "threads"_a,
+          "deadline"_a);
 }
 
 }  // namespace
@@ -77,12 +86,12 @@ void define_loss_functions(nb::module_& m) {
     define_derivatives<gamma_derivatives>(m, "gamma_derivatives");
     define_conjugate<poisson_conjugate>(m, "poisson_conjugate");
     define_conjugate<gamma_conjugate>(m, "gamma_conjugate");
-    define_pass<float, logistic_pass<float>>(m, "logistic_pass");
-    define_pass<double, logistic_pass<double>>(m, "logistic_pass");
-    define_pass<float, poisson_pass<float>>(m, "poisson_pass");
-    define_pass<double, poisson_pass<double>>(m, "poisson_pass");
-    define_pass<float, gamma_pass<float>>(m, "gamma_pass");
-    define_pass<double, gamma_pass<double>>(m, "gamma_pass");
+    nb::enum_<SmoothLoss>(m, "SmoothLoss")
+        .value("logistic", SmoothLoss::logistic)
+        .value("poisson", SmoothLoss::poisson)
+        .value("gamma", SmoothLoss::gamma);
+    define_pass<float>(m);
+    define_pass<double>(m);
 }
 
 }  // namespace gapless

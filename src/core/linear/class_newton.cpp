@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/exponential.hpp"
+#include "linear/line_search.hpp"
 
 namespace gapless {
 namespace {
@@ -22,9 +23,8 @@ constexpr Index most_products = 250;
 constexpr double stale_change = 0.5;
 constexpr Index stale_products = 10;
 // The line search ends at a slope this much flatter, after a Newton step and after one from
-// gradients; or after this many acceptable trials.
+// gradients.
 constexpr double level = 0.25, level_by_gradients = 0.9;
-constexpr int most_trials = 40, enough_trials = 3;
 // Steps from gradients remember this many earlier ones. The first is this much shorter than the
 // diagonal of the Hessian suggests, since curvature falls as the scores grow.
 constexpr std::size_t most_memories = 10;
@@ -506,8 +506,6 @@ bool ClassNewton::step(ClassIterate& at, const Context& context) {
     return true;
 }
 
-// As in the solver `newton`: enough decrease (Armijo), and a flat enough slope (Wolfe). If rounding
-// hides the decrease, the slope must be at most half as steep (Hager and Zhang 2005).
 bool ClassNewton::search(ClassIterate& at, double steepest, Checkpoint& checkpoint) {
     double first = dot(at.gradient, step_w_.data(), d_ * K_) + inner(bias_gradient_, step_b_);
     decrement_ = -first;
@@ -520,44 +518,22 @@ bool ClassNewton::search(ClassIterate& at, double steepest, Checkpoint& checkpoi
         bend += 0.5 * problem_.l2[j] * square_sum(step, nullptr, K_);
     }
     const double rounding = 8 * eps * (std::abs(at.primal) + problem_.scale);
-    struct End {
-        double t, slope;
-    } low{0, first}, high{infinity, infinity};
-    double t = 1, best_t = 0, best_primal = infinity;
-    bool is_done = false;
-    for (int trial = 0; trial < most_trials && !is_done; ++trial) {
+    LineSearch line(at.primal, first, rounding, steepest);
+    double best_primal = infinity;
+    while (!line.is_over()) {
         checkpoint();
+        const double t = line.length();
         for (Index i = 0; i < n_ * K_; ++i) trial_z_[i] = at.z[i] + t * along_[i];
         const double primal = loss(trial_z_.data(), trial_p_.data(), trial_slope_.data()) +
                               penalty + t * (tilt + t * bend);
         const double slope = inner(trial_slope_, along_) + tilt + 2 * t * bend;
-        bool falls = primal <= at.primal + 1e-4 * t * first;
-        if (!falls && std::abs(primal - at.primal) <= rounding)
-            falls = std::abs(slope) <= 0.5 * std::abs(first);
-        if (falls && primal <= best_primal) {
-            best_t = t;
-            best_primal = primal;
-            best_z_.swap(trial_z_);
-            best_p_.swap(trial_p_);
-            best_slope_.swap(trial_slope_);
-            is_done = std::abs(slope) <= steepest * std::abs(first) ||
-                      (trial >= enough_trials && slope > 0.9 * first);
-        } else if (best_t > 0 && trial >= enough_trials) {
-            break;
-        }
-        const End before = low;
-        (falls && slope < 0 ? low : high) = {t, slope};
-        if (std::isfinite(high.t)) {
-            double share = 0.1;
-            if (std::isfinite(high.slope) && low.slope < 0 && high.slope > 0)
-                share = std::clamp(low.slope / (low.slope - high.slope), 0.1, 0.9);
-            t = low.t + share * (high.t - low.t);
-        } else {
-            const double rise = low.slope - before.slope;
-            const double ahead = rise > 0 ? -low.slope * (low.t - before.t) / rise : infinity;
-            t = std::min(std::max(low.t + ahead, 1.25 * low.t), 4 * low.t);
-        }
+        if (!line.report(primal, slope)) continue;
+        best_primal = primal;
+        best_z_.swap(trial_z_);
+        best_p_.swap(trial_p_);
+        best_slope_.swap(trial_slope_);
     }
+    const double best_t = line.best();
     if (!(best_t > 0)) return false;
     length_ = best_t;
     axpy(best_t, step_w_.data(), at.w, d_ * K_);

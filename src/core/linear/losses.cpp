@@ -124,25 +124,42 @@ void conjugates(const double* y, const double* u, Index n, double* value) {
     std::copy_n(last, rows, value + whole);
 }
 
-// The rows of a range: their part of the product is added to `product`.
+// What a lane of rows adds up: value, gradient, and the product with X behind them.
+constexpr Index sums_before_product = 2;
+
+// Σ vᵢ, in an order that depends on n alone.
+double sum(const double* v, Index n) {
+    double total = 0;
+#pragma omp simd reduction(+ : total)
+    for (Index i = 0; i < n; ++i) total += v[i];
+    return total;
+}
+
+// The rows of a range: their part of the sums is added to `sums`. z and spare have an entry per
+// row.
 template <class Loss, class X>
-void pass_over_piece(const LossPass<X>& pass, Range rows, double* z, double* product) {
+void pass_over_piece(const LossPass<X>& pass, Range rows, double* z, double* spare, double* sums) {
     const Index d = pass.x.columns, n = rows.size(), begin = rows.begin;
     const Block<X, double> block{pass.x.data + begin * d, d, n, d, nullptr, pass.center};
     double* scores = pass.scores + begin;
     std::fill_n(scores, n, 0.0);
     add_times(block, Entry::value, pass.w, scores);
     for (Index i = 0; i < n; ++i) z[i] = scores[i] + pass.b;
-    derivatives<Loss>(pass.y + begin, z, n, pass.value + begin, pass.gradient + begin,
-                      pass.curvature + begin);
+    double* value = pass.value ? pass.value + begin : spare;
+    derivatives<Loss>(pass.y + begin, z, n, value, pass.gradient + begin, pass.curvature + begin);
     const double* slope = pass.gradient + begin;
     if (pass.weights) {
         // A row of weight 0 counts 0 even where its loss overflows.
         const double* s = pass.weights + begin;
+        for (Index i = 0; i < n; ++i) z[i] = s[i] > 0 ? s[i] * value[i] : 0.0;
+        sums[0] += sum(z, n);
         for (Index i = 0; i < n; ++i) z[i] = s[i] > 0 ? s[i] * slope[i] : 0.0;
         slope = z;
+    } else {
+        sums[0] += sum(value, n);
     }
-    add_transposed(block, Entry::value, slope, product);
+    sums[1] += sum(slope, n);
+    add_transposed(block, Entry::value, slope, sums + sums_before_product);
 }
 
 template <class Loss, class X>
@@ -156,44 +173,43 @@ void pass_over_rows(const LossPass<X>& pass, int threads, const Poll& poll) {
     const Index wanted = std::clamp<Index>(n / shortest_lane, 1, most_lanes);
     const Index lane = std::max<Index>(ceil_div(ceil_div(n, wanted), step) * step, 1);
     const Index lanes = ceil_div(n, lane);
-    auto sums = uninitialized<double>(lanes * d);
+    const Index width = sums_before_product + d;
+    auto sums = uninitialized<double>(lanes * width);
     parallel_for(lanes, useful_threads(2.0 * double(n) * double(d), threads), poll,
                  [&](Index l, Checkpoint& checkpoint) {
-                     auto z = uninitialized<double>(step);
-                     double* product = sums.get() + l * d;
-                     std::fill_n(product, d, 0.0);
+                     auto z = uninitialized<double>(step), spare = uninitialized<double>(step);
+                     double* of_lane = sums.get() + l * width;
+                     std::fill_n(of_lane, width, 0.0);
                      const Range rows = part(l, lane, n);
                      for (Index i = rows.begin; i < rows.end; i += step) {
                          checkpoint();
                          pass_over_piece<Loss>(pass, {i, std::min(i + step, rows.end)}, z.get(),
-                                               product);
+                                               spare.get(), of_lane);
                      }
                  });
     std::fill_n(pass.product, d, 0.0);
-    for (Index l = 0; l < lanes; ++l)
-        for (Index j = 0; j < d; ++j) pass.product[j] += sums[l * d + j];
+    std::fill_n(pass.sums, sums_before_product, 0.0);
+    for (Index l = 0; l < lanes; ++l) {
+        axpy(1.0, sums.get() + l * width, pass.sums, sums_before_product);
+        axpy(1.0, sums.get() + l * width + sums_before_product, pass.product, d);
+    }
 }
 
 }  // namespace
 
 template <class X>
-void logistic_pass(const LossPass<X>& pass, int threads, const Poll& poll) {
-    pass_over_rows<Logistic>(pass, threads, poll);
+void loss_pass(SmoothLoss loss, const LossPass<X>& pass, int threads, const Poll& poll) {
+    switch (loss) {
+        case SmoothLoss::logistic:
+            return pass_over_rows<Logistic>(pass, threads, poll);
+        case SmoothLoss::poisson:
+            return pass_over_rows<Poisson>(pass, threads, poll);
+        case SmoothLoss::gamma:
+            return pass_over_rows<Gamma>(pass, threads, poll);
+    }
 }
-template <class X>
-void poisson_pass(const LossPass<X>& pass, int threads, const Poll& poll) {
-    pass_over_rows<Poisson>(pass, threads, poll);
-}
-template <class X>
-void gamma_pass(const LossPass<X>& pass, int threads, const Poll& poll) {
-    pass_over_rows<Gamma>(pass, threads, poll);
-}
-template void logistic_pass(const LossPass<float>&, int, const Poll&);
-template void logistic_pass(const LossPass<double>&, int, const Poll&);
-template void poisson_pass(const LossPass<float>&, int, const Poll&);
-template void poisson_pass(const LossPass<double>&, int, const Poll&);
-template void gamma_pass(const LossPass<float>&, int, const Poll&);
-template void gamma_pass(const LossPass<double>&, int, const Poll&);
+template void loss_pass(SmoothLoss, const LossPass<float>&, int, const Poll&);
+template void loss_pass(SmoothLoss, const LossPass<double>&, int, const Poll&);
 
 void logistic_derivatives(const double* y, const double* z, Index n, double* value,
                           double* gradient, double* curvature) {

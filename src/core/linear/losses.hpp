@@ -35,16 +35,17 @@ struct LossPass {
     const double* y;
     const double* weights;                 // n, or null for ones
     double* scores;                        // n: x w, without b
-    double *value, *gradient, *curvature;  // n: of the loss at x w + b, without weights
+    double *value, *gradient, *curvature;  // n: of the loss at x w + b, without weights; value may
+                                           // be null
     double* product;                       // d: Xᵀ times weights · gradient
+    double* sums;                          // 2: of weights · value, and of weights · gradient
 };
+
+// The losses that a pass over the rows knows.
+enum class SmoothLoss { logistic, poisson, gamma };
 
 // The derivatives of all rows and the gradient in w by one pass over X instead of two.
 template <class X>
-void logistic_pass(const LossPass<X>& pass, int threads, const Poll& poll);
-template <class X>
-void poisson_pass(const LossPass<X>& pass, int threads, const Poll& poll);
-template <class X>
-void gamma_pass(const LossPass<X>& pass, int threads, const Poll& poll);
+void loss_pass(SmoothLoss loss, const LossPass<X>& pass, int threads, const Poll& poll);
 
 }  // namespace gapless

@@ -152,15 +152,15 @@ class Design:
         return out_w, out_b
 
     def loss_pass(
-        self, row_pass: Callable[..., None], w: Array, b: float, y: Array, weights: Array | None
+        self, loss: Any, w: Array, b: float, y: Array, weights: Array | None
     ) -> tuple[Array, Array]:
-        """Xw and three derivatives per row, (4, n), and Xᵀ(sℓ′), by one pass of a loss over X.
+        """Xw and three derivatives of a loss per row, (4, n), and Xᵀ(sℓ′), by one pass over X.
 
         X must be read by rows.
         """
         of_rows, product = np.empty((4, self.n)), np.empty(self.d)
         vectors = np.ascontiguousarray(w, dtype=float), b, np.ascontiguousarray(y, dtype=float)
-        _call(row_pass, self.X, self.center, *vectors, weights, of_rows, product)
+        _call(core.loss_pass, loss, self.X, self.center, *vectors, weights, of_rows, product)
         return of_rows, product
 
     def gram(

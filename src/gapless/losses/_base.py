@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class Loss:
     is_self_concordant: ClassVar[bool] = False
     # c where ℓ′ = −cy/(1 + exp(yz)), which steps by single rows know; 0 for any other loss.
     sigmoid_height: float = 0.0
-    # The core's pass over the rows that gives Xw, `derivatives` and Xᵀ(sℓ′) at once, if it has one.
-    row_pass: ClassVar[Callable[..., None] | None] = None
+    # The core's name of the loss, if its passes over the rows of X know it.
+    smooth_loss: ClassVar[Any] = None
     has_curvature: ClassVar[bool] = False
     has_dual_box: ClassVar[bool] = False
     has_class_box: ClassVar[bool] = False
@@ -238,6 +238,10 @@ def _joint_conjugate(box: DualBox, u: Array) -> Array:
 
 def by_core(function: Callable[..., None], outputs: int, y: Array, z: Array) -> tuple[Array, ...]:
     """The results, (n,) or (n, K), of a function of the core that takes rows in float64."""
+    if _are_rows(y, z):  # in most calls, of which many have few rows
+        results = np.empty((outputs, len(z)))
+        function(y, z, *results)
+        return tuple(results)
     y, z = np.broadcast_arrays(y, z)
     of_rows = [np.ascontiguousarray(each, dtype=np.float64).ravel() for each in (y, z)]
     results = np.empty((outputs, z.size))
@@ -245,6 +249,14 @@ def by_core(function: Callable[..., None], outputs: int, y: Array, z: Array) -> 
     with np.errstate(over="ignore"):
         kind = np.result_type(z, np.float32)
         return tuple(each.reshape(z.shape).astype(kind, copy=False) for each in results)
+
+
+def _are_rows(y: Any, z: Any) -> bool:
+    """Whether both are vectors of float64 that the core reads as they are."""
+    if not (isinstance(y, np.ndarray) and isinstance(z, np.ndarray) and y.shape == z.shape):
+        return False
+    is_exact = y.dtype == np.float64 and z.dtype == np.float64
+    return y.ndim == 1 and is_exact and y.flags.c_contiguous and z.flags.c_contiguous
 
 
 def log_mean(y: Array, weights: Array) -> float | None:

@@ -19,7 +19,7 @@ class Gamma(Loss):
     dispersion = float("nan")
     targets = "positive"
     is_self_concordant = True
-    row_pass = staticmethod(core.gamma_pass)
+    smooth_loss = core.SmoothLoss.gamma
 
     def value(self, y, z):
         return self.derivatives(y, z)[0]

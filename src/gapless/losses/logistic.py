@@ -55,9 +55,9 @@ class Logistic(Loss):
         return np.minimum(both, 0) - np.log1p(np.exp(-np.abs(both)))
 
     @property
-    def row_pass(self):
+    def smooth_loss(self):
         """The core's, which does not count in bits."""
-        return None if self.base2 else core.logistic_pass
+        return None if self.base2 else core.SmoothLoss.logistic
 
     @property
     def dispersion(self):

@@ -19,7 +19,7 @@ class Poisson(Loss):
     dispersion = 1.0
     targets = "nonnegative"
     is_self_concordant = True
-    row_pass = staticmethod(core.poisson_pass)
+    smooth_loss = core.SmoothLoss.poisson
 
     def value(self, y, z):
         return self.derivatives(y, z)[0]

@@ -124,6 +124,10 @@ class Problem:
         """Xw if it is cached; not to be changed."""
         return self._kept("scores", w)
 
+    def keep_scores(self, w: Array, scores: Array) -> None:
+        """Cache Xw, which must not be changed afterwards."""
+        self._keep("scores", w, scores)
+
     def row_losses(self, z: Array) -> Array:
         """ℓ(yᵢ, zᵢ) of each target."""
         return self.loss.value(self.y, z)
@@ -138,23 +142,25 @@ class Problem:
         if self.has_zero_weights:
             per_row = np.where(self.weights > 0, per_row, 0.0)
         # NumPy sums pairwise, as accurately as float64 allows, and never by a threaded BLAS.
+        if self.has_unit_weights:
+            return float(np.sum(per_row, dtype=float))
         return float(np.sum(self.weights * per_row))
 
     @property
     def has_row_pass(self) -> bool:
         """Whether the core has a pass over the rows for this loss and this form of X."""
-        has_loss = self.loss.row_pass is not None and self.outputs is None
+        has_loss = self.loss.smooth_loss is not None and self.outputs is None
         return has_loss and self.design.is_read_by_rows
 
     def row_pass(self, w: Array, b: Array) -> RowPass | None:
         """z, the derivatives at z and the gradient in w by reading X once, where the core can."""
-        over_rows = self.loss.row_pass
-        if over_rows is None or not self.has_row_pass:
+        if not self.has_row_pass:
             return None
         weights = None if self.has_unit_weights else self.weights
-        of_rows, product = self.design.loss_pass(over_rows, w, float(b), self.y, weights)
+        of_loss = self.loss.smooth_loss, w, float(b), self.y, weights
+        of_rows, product = self.design.loss_pass(*of_loss)
         scores, value, slope, curvature = of_rows
-        self._keep("scores", w, scores)
+        self.keep_scores(w, scores)
         return RowPass(scores + b, value, slope, curvature, product)
 
     def primal(self, w: Array, b: Array, z: Array | None = None) -> float:
@@ -310,11 +316,13 @@ class Problem:
             if np.any(np.where(s > 0, 0.0, theta)):
                 return None
             s = np.where(s > 0, s, 1.0)
-        u = -theta / s
+        u = -theta if self.has_unit_weights else -theta / s
         if self._slopes is None:
             return u
         # s·bound/s may miss the bound by rounding, which does not count as outside.
         inside = np.clip(u, *self._slopes)
+        if np.array_equal(u, inside):
+            return inside
         outside = np.abs(u - inside) > 4 * EPS * np.abs(inside)
         return None if outside.any() else inside
 
@@ -393,6 +401,8 @@ class Problem:
         """The interval of each θᵢ in which s·ℓ*(−θ/s) is finite."""
         lower, upper = self.loss.dual_domain(self.y)
         s = self.row_weights
+        if not self.has_zero_weights:
+            return -s * upper, -s * lower
         with np.errstate(invalid="ignore"):
             return np.where(s > 0, -s * upper, 0.0), np.where(s > 0, -s * lower, 0.0)
 

@@ -216,8 +216,10 @@ class Monitor:
     def observe(self, point: Point) -> bool:
         """Record an iterate; True when the gap, or the distance, has reached the target."""
         problem = self.problem
-        z = problem.predictions(point.w, point.b) if point.z is None else point.z
-        primal = problem.primal(point.w, point.b, z) if point.primal is None else point.primal
+        z, primal = point.z, point.primal
+        if primal is None:
+            z = problem.predictions(point.w, point.b) if z is None else z
+            primal = problem.primal(point.w, point.b, z)
         # Among iterates that rounding cannot tell apart, the latest is nearest to the solution.
         if self.best is None or primal <= self.best[0] + 4 * EPS * abs(self.best[0]):
             self.best = (primal, point.w.copy(), np.array(point.b))
@@ -229,7 +231,10 @@ class Monitor:
         far = point.estimate is not None and point.estimate > 10 * self.target + self.rounding
         far |= point.unsettled is not None and point.unsettled > self.settled
         if not far:
-            theta = -problem.derivative(z) if point.theta is None else point.theta
+            theta = point.theta
+            if theta is None:
+                z = problem.predictions(point.w, point.b) if z is None else z
+                theta = -problem.derivative(z)
             self._improve_bound(theta, point.product)
             gap = self.gap
         seconds = time.monotonic() - self.began

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from ..problem import Parameters, Problem
-from . import class_newton
+from . import class_newton, row_newton
 from ._base import Point, made_by, solver
 from .conjugate_gradients import ConjugateGradients
 from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, Line, strengths
@@ -71,10 +71,14 @@ def newton(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 def _in_features(problem: Problem, start: Parameters) -> Iterator[Point]:
     """The method for the size of the problem, after the core has done what it can."""
-    if class_newton.is_taken(problem):
-        for point in class_newton.class_newton(problem, start):
-            yield point
-            start = Parameters(point.w, point.b)
+    by_core = None
+    if row_newton.is_taken(problem):
+        by_core = row_newton.row_newton(problem, start)
+    elif class_newton.is_taken(problem):
+        by_core = class_newton.class_newton(problem, start)
+    for point in by_core or ():
+        yield point
+        start = Parameters(point.w, point.b)
     if _is_small(problem):
         yield from made_by("newton_cholesky", newton_cholesky(problem, start))
     else:
