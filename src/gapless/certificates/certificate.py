@@ -432,7 +432,7 @@ def judged(
 
 def _has_constant_target(problem: Problem) -> bool:
     """Whether all rows that count have the same target."""
-    y = problem.y[problem.weights > 0]
+    y = problem.y[problem.weights > 0] if problem.has_zero_weights else problem.y
     return len(y) == 0 or bool(np.all(y == y[0]))
 
 

@@ -93,7 +93,11 @@ def evaluate(
     if not _is_feasible(problem, bound, v, norms):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        losses, steepest = _losses_and_slopes(problem, w, b, z, norms)
+        sizes = np.abs(z) + _size_of_targets(problem)
+        # How far rounding may move each z: by its own part, and by one that all rows share.
+        own = 4 * EPS * (sizes + np.abs(b))
+        shared = _walk(problem.d) * float(np.sum((np.abs(w).T * norms).T))
+        losses, steepest = _losses_and_slopes(problem, z, own + shared)
         conjugates = problem.row_conjugates(_slopes(problem, theta))
         R, R_conjugate = problem.penalty.value(w), problem.penalty.conjugate(bound.v)
         primal = problem.weighted_sum(losses) + R
@@ -105,8 +109,9 @@ def evaluate(
             # rounding size that should be 0 contributes −p·log p.
             terms += 64 * float(problem.weights.sum())
         rounding = (8 + np.log2(1 + _rows(problem))) * EPS * terms
-        rounding += _rounding_of_primal(problem, w, b, z, norms, steepest)
-        rounding += _rounding_of_dual(problem, w, b, z, bound, v, norms)
+        # The rounding of z in P counts through the steepest slope within its reach.
+        rounding += float(np.sum(steepest * own)) + shared * float(np.sum(column_norms(steepest)))
+        rounding += _rounding_of_dual(problem, w, sizes, bound, norms)
     if not np.isfinite(primal - dual + rounding):
         return None
     conditions = Conditions(
@@ -119,8 +124,11 @@ def evaluate(
 
 def _slopes(problem: Problem, theta: Array) -> Array:
     """u = −θ/s, put back into the domain of ℓ*(y, ·) if rounding took it out."""
-    s = np.broadcast_to(problem.row_weights, theta.shape)
-    u = -np.divide(theta, s, out=np.zeros_like(theta), where=s > 0)
+    if problem.has_unit_weights:
+        u = -theta
+    else:
+        s = np.broadcast_to(problem.row_weights, theta.shape)
+        u = -np.divide(theta, s, out=np.zeros_like(theta), where=s > 0)
     return np.clip(u, *problem.loss.dual_domain(problem.y))
 
 
@@ -154,7 +162,7 @@ def _is_in_box(problem: Problem, theta: Array) -> bool:
 
 def _rows(problem: Problem) -> int:
     """The number of rows summed: one of weight 0 adds 0, without rounding."""
-    return int(np.count_nonzero(problem.weights))
+    return int(np.count_nonzero(problem.weights)) if problem.has_zero_weights else problem.n
 
 
 def _walk(steps: int) -> float:
@@ -162,48 +170,33 @@ def _walk(steps: int) -> float:
     return EPS * (4 + np.sqrt(steps))
 
 
-def _rounding_of_scores(
-    problem: Problem, w: Array, b: Array, z: Array, norms: Array
-) -> tuple[Array, float]:
-    """How far rounding may move each z: by its own part, and by one that all rows share."""
-    own = 4 * EPS * (np.abs(z) + np.abs(b) + _size_of_targets(problem))
-    return own, _walk(problem.d) * float(np.sum((np.abs(w).T * norms).T))
-
-
-def _losses_and_slopes(
-    problem: Problem, w: Array, b: Array, z: Array, norms: Array
-) -> tuple[Array, Array]:
+def _losses_and_slopes(problem: Problem, z: Array, reach: Array) -> tuple[Array, Array]:
     """ℓ of each target at z, and the largest s|ℓ′| within the reach of rounding.
 
     Where |ℓ‴| ≤ ℓ″, the slope at a distance r is at most |ℓ′| + (exp(r) − 1)ℓ″, which saves two
     exponentials per row.
     """
-    own, shared = _rounding_of_scores(problem, w, b, z, norms)
-    reach = own + shared
     is_curved = problem.loss.is_self_concordant and problem.loss.has_curvature
     if is_curved and problem.outputs is None:
         losses, slope, curvature = problem.loss.derivatives(problem.y, z)
-        return losses, problem.weighted(np.abs(slope) + np.expm1(reach) * curvature)
+        # exp(r) − 1 ≤ r + r² for r ≤ 1, where an exponential per row would say no more.
+        rise = reach * (1 + reach) if np.max(reach, initial=0.0) <= 1 else np.expm1(reach)
+        return losses, problem.weighted(np.abs(slope) + rise * curvature)
     steepest = np.maximum(
         np.abs(problem.derivative(z - reach)), np.abs(problem.derivative(z + reach))
     )
     return problem.row_losses(z), steepest
 
 
-def _rounding_of_primal(
-    problem: Problem, w: Array, b: Array, z: Array, norms: Array, steepest: Array
-) -> float:
-    """The loss in P by the rounding of z, through the steepest slope within its reach."""
-    own, shared = _rounding_of_scores(problem, w, b, z, norms)
-    return float(np.sum(steepest * own)) + shared * float(np.sum(column_norms(steepest)))
-
-
 def _rounding_of_dual(
-    problem: Problem, w: Array, b: Array, z: Array, bound: Bound, v: Array, norms: Array
+    problem: Problem, w: Array, sizes: Array, bound: Bound, norms: Array
 ) -> float:
-    """The loss in D by the rounding of u and v, and by an Aᵀθ that is only nearly 0."""
-    theta = bound.theta
-    lost = 4 * EPS * float(np.sum(np.abs(theta) * (np.abs(z) + _size_of_targets(problem))))
+    """The loss in D by the rounding of u and v, and by an Aᵀθ that is only nearly 0.
+
+    `sizes` are those of the scores and targets of the rows.
+    """
+    theta, v = bound.theta, bound.product
+    lost = 4 * EPS * float(np.sum(np.abs(theta) * sizes))
     reach = np.maximum(np.abs(w), _reach(problem, bound.v))
     walk = _walk(_rows(problem)) * np.multiply.outer(norms, column_norms(theta)) + np.abs(
         v - bound.v
@@ -211,7 +204,8 @@ def _rounding_of_dual(
     lost += 2 * float(np.sum(walk * reach))
     # Weak duality leaves ⟨Aᵀθ, best coefficients⟩, which may be much larger than ours.
     free = problem.free[norms[problem.free] > 0]
-    sizes = (problem.row_weights > 0) * (np.abs(z) + _size_of_targets(problem))
+    if problem.has_zero_weights:
+        sizes = (problem.row_weights > 0) * sizes
     size = FAR * float(np.max(column_norms(sizes)))
     lost += size * float(np.sum(np.abs(v[free]).T / norms[free]))
     if problem.fit_bias:
@@ -258,6 +252,8 @@ def _complementarity(problem: Problem, z: Array, theta: Array, both: Array) -> V
     products = theta * z
     if both.ndim < products.ndim:
         products = products.sum(axis=1)
+    if problem.has_unit_weights:
+        return Violation.largest(both + products)
     s = problem.weights if both.ndim == 1 else problem.weights[:, None]
     terms = np.where(s > 0, s * np.where(s > 0, both, 0.0) + products, 0.0)
     return Violation.largest(terms)

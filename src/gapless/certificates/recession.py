@@ -14,6 +14,8 @@ Array = np.ndarray
 FAR = 60.0  # a score at which exp(−z) is below rounding but above the smallest number
 SOME = 100  # rows looked at before all others
 LARGEST_SEARCH = 1000  # coefficients: a direction is found in a fraction of a second
+IDLE = 1e-13  # an eigenvalue, of the largest, along which the rows do not change
+HOLDING = 20  # rows per coefficient that mostly hold all of them
 
 
 # Why an objective falls for ever: all rows are on the side of their class, or some of them are and
@@ -55,6 +57,8 @@ def recession(problem: Problem, w: Array, b: Array, z: Array) -> str:
         return SEPARATED  # some coefficients can give every row any score
     else:
         pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
+    if w.ndim == 1 and _is_held(problem, w, pull > 1e-2):
+        return ""
     tried = None
     for threshold in (1e-2, 1e-4, 1e-5, 1e-6):
         live = pull > threshold
@@ -107,7 +111,7 @@ def _costs_nothing(problem: Problem, w: Array) -> Array:
 
 def _has_asymptote(problem: Problem) -> bool:
     """Whether some row's loss falls towards a limit without reaching it: logistic, not hinge."""
-    y = problem.y[problem.weights > 0]
+    y = problem.y[problem.weights > 0] if problem.has_zero_weights else problem.y
     y = np.append(y[:100], (y.min(), y.max())) if y.ndim == 1 and len(y) else y[:100]
     if problem.loss.task == "multiclass":
         z = np.zeros((len(y), problem.outputs or 1))
@@ -131,7 +135,7 @@ def _beside(problem: Problem, w: Array, b: Array, live: Array) -> Array | None:
     if columns.m * outputs > LARGEST_SEARCH:
         return None
     values, vectors = eigenvectors(_gram_of_live(problem, columns, live))
-    idle = vectors[:, values <= 1e-13 * max(values[-1], 1.0)]
+    idle = vectors[:, values <= IDLE * max(values[-1], 1.0)]
     direction = np.concatenate([w[support], b[None]]) if problem.fit_bias else w[support]
     direction = (direction.T / columns.units).ravel()
     direction = (idle @ (idle.T @ direction)).reshape(outputs, columns.m) * columns.units
@@ -140,6 +144,24 @@ def _beside(problem: Problem, w: Array, b: Array, live: Array) -> Array | None:
     noise = 1e-9 * float(np.max(np.abs(compared), initial=0.0))
     still = np.abs(compared) <= noise
     return np.where(still, 0.0, compared) if noise > 0 and np.all(still[live]) else None
+
+
+def _is_held(problem: Problem, w: Array, live: Array) -> bool:
+    """Whether some of the live rows already leave no direction beside them, so that none is.
+
+    Further rows only add to the eigenvalues, and in units of the columns no eigenvalue is above
+    their number.
+    """
+    support = np.flatnonzero(w)
+    m = len(support) + problem.fit_bias
+    rows = np.flatnonzero(live)
+    rows = rows[:: max(len(rows) // (HOLDING * m), 1)]
+    if len(rows) < m or 2 * len(rows) > problem.n or m > LARGEST_SEARCH:
+        return False
+    all_columns = FreeColumns(problem.design.columns(support), problem.fit_bias)
+    some = FreeColumns(all_columns.columns.rows(rows), problem.fit_bias)
+    G = some.gram(np.ones(len(rows))) * np.multiply.outer(all_columns.units, all_columns.units)
+    return bool(eigenvectors(G)[0][0] > IDLE * m)
 
 
 def _gram_of_live(problem: Problem, columns: FreeColumns, live: Array) -> Array:

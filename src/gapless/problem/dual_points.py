@@ -135,9 +135,18 @@ class Intervals:
         width = self.upper - self.lower
         return np.divide(1.0, width, out=np.zeros_like(width), where=width > 0)
 
+    @cached_property
+    def _is_half_line(self) -> bool:
+        """Whether every row has an upper bound and no lower one."""
+        return bool(np.all(np.isneginf(self.lower)) and np.all(np.isfinite(self.upper)))
+
     def clip(self, theta: Array) -> Array:
         """The point inside nearest to θ."""
-        return theta if self.is_line else np.clip(theta, self.lower, self.upper)
+        if self.is_line:
+            return theta
+        if self._is_half_line:
+            return np.minimum(theta, self.upper)
+        return np.clip(theta, self.lower, self.upper)
 
     def room(self, theta: Array, weights: Array) -> Array:
         """How far θ may go: ab/(a + b) for its distances a, b to the bounds; s if it has none."""
@@ -148,6 +157,8 @@ class Intervals:
             room *= self._inverse_width
             room *= theta - self.lower
             return room
+        if self._is_half_line:
+            return self.upper - theta
         below, above = theta - self.lower, self.upper - theta
         near, far = np.minimum(below, above), np.maximum(below, above)
         share = np.divide(
