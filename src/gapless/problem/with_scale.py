@@ -54,10 +54,17 @@ class WithScale(Problem):
         return 0.5 * self.loss.delta
 
     def best_scale(self, z: Array, start: float = np.inf) -> float:
-        """The σ ≥ 0 that minimises the loss at z; 0 if most errors are.
+        """The σ ≥ 0 that minimises the loss at z; 0 if most errors are."""
+        known = self._kept("scale", z)
+        if known is None:
+            known = self._keep("scale", z, self._find_scale(z, start))
+        return known
 
-        Newton's method on Σ s·min(τr², ε²) = Σs in τ = 1/σ². The left side rises and is concave, so
-        a step never goes too far, and it is exact once the rows beyond ε are known.
+    def _find_scale(self, z: Array, start: float) -> float:
+        """Newton's method on Σ s·min(τr², ε²) = Σs in τ = 1/σ².
+
+        The left side rises and is concave, so a step never goes too far, and it is exact once the
+        rows beyond ε are known.
         """
         s, squares = self.weights, (z - self.y) ** 2
         if self.has_zero_weights:
@@ -66,8 +73,13 @@ class WithScale(Problem):
         tau = 1 / start**2 if 0 < start < np.inf else 0.0
         for _ in range(SCALE_STEPS):
             inside = tau * squares <= limit
-            curved = float(np.sum(s * np.where(inside, squares, 0.0)))
-            missing = total - limit * float(np.sum(np.where(inside, 0.0, s)))
+            curved_rows = np.where(inside, squares, 0.0)
+            if self.has_unit_weights:
+                curved = float(np.sum(curved_rows))
+                missing = total - limit * (self.n - np.count_nonzero(inside))
+            else:
+                curved = float(np.sum(s * curved_rows))
+                missing = total - limit * float(np.sum(np.where(inside, 0.0, s)))
             if tau > 0 and not missing > 0:
                 tau = 0.0  # the start was too far
                 continue
