@@ -62,16 +62,19 @@ PENALTIES += [
     Group(0.5, groups=["b", "a", "b", "c", "a"], weights=[1.5, 0.0, 1.0]),
     L2Norm(0.0),
     PNorm(0.6, p=1),
+    PNorm(0.6, p=1.05),
     PNorm(0.6, p=1.3),
     PNorm(0.6, p=2),
     PNorm(0.6, p=3),
     PNorm(0.6, p=6),
+    PNorm(0.6, p=20),
     PNorm(0.6, p=INF),
     MCP(0.6, width=0.2),
     MCP(0.6, width=2.0, weights=SOME_ZERO),
     SCAD(0.6, knee=0.2, width=1.5),
     SCAD(0.6, knee=0.5, width=2.0, weights=SOME_ZERO),
     Bridge(0.6, power=0.6),
+    Bridge(0.6, power=0.9),
     Bridge(0.6, power=0.1, weights=SOME_ZERO),
     L0(0.0),
     L0(0.6, weights=SOME_ZERO),
@@ -235,10 +238,15 @@ def check_subdifferential_distance_is_the_rate_of_prox(penalty, shape, rng):
         return (w - penalty.prox(w - t * g, t)) / t
 
     # Extrapolated: the error falls like t², also where a small norm bends much.
-    shortest = 2 * rate(0.5e-7) - rate(1e-7)
-    distance = penalty.subdifferential_distance(w, g)
+    shorter, longer = rate(0.5e-7), rate(1e-7)
+    shortest, distance = 2 * shorter - longer, penalty.subdifferential_distance(w, g)
     assert distance.shape == shape
-    np.testing.assert_allclose(distance, np.abs(shortest), rtol=1e-5, atol=1e-5)
+    near = np.ones(shape, dtype=bool)
+    if isinstance(penalty, PNorm | Bridge):
+        # Powers bend without bound next to 0: where w changes by more than a little, t is too long.
+        near = 1e-7 * np.abs(longer) <= 1e-4 * np.abs(w)
+        near |= (w == 0) & penalty.is_convex
+    np.testing.assert_allclose(distance[near], np.abs(shortest[near]), rtol=1e-5, atol=1e-5)
 
 
 def check_subdifferential_distance_is_zero_at_fixed_points_of_prox(penalty, shape, rng):
@@ -324,7 +332,8 @@ def check_hessian_is_the_curvature_of_what_moves_freely(penalty, shape, rng):
         return
     v = np.zeros(shape)
     v[active] = rng.normal(size=active.sum())
-    h = 0.01 * room / np.max(np.abs(v))
+    # The quotient is off by the part (p − 2)(p − 3)/12 of (h/room)² for a power p.
+    h = 0.003 * room / np.max(np.abs(v))
     before, at, after = (penalty.value(w + t * v) for t in (-h, 0, h))
     rounding = 100 * EPS * (1 + at) / h**2
     curvature = (after - 2 * at + before) / h**2
