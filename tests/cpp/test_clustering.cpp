@@ -98,7 +98,7 @@ void test_matrix(MatrixMethod method, Rule rule, const std::vector<double>& x, I
     const std::vector<double> weights(n, 1.0);
     Points points{};
     fill_triangle(x.data(), n, d, triangle.data(), points, context);
-    MatrixLinkage<T> linkage(method, triangle.data(), weights.data(), n, points, context);
+    MatrixLinkage<T> linkage(method, triangle.data(), weights.data(), n, points);
     auto heights = advanced(linkage, linkage.merges());
     const double eps = sizeof(T) == 4 ? 1e-5 : 1e-12;
     check_heights(heights, slow_heights(rule, x, n, d), eps);
@@ -112,7 +112,7 @@ void test_matrix(MatrixMethod method, Rule rule, const std::vector<double>& x, I
 
 void test_linkages() {
     std::mt19937 random(0);
-    for (Index n : {1, 2, 16, 17, 33, 65})
+    for (Index n : {1, 2, 16, 17, 33, 65, 150})
         for (Index d : {1, 3, 16, 20}) {
             const auto x = random_rows(n, d, random);
             test_matrix<float>(MatrixMethod::single, Rule::single, x, n, d);

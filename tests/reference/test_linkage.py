@@ -54,7 +54,7 @@ def same_clusters(one, other):
 
 
 @every_linkage
-@pytest.mark.parametrize("n, d", [(2, 1), (7, 1), (60, 2), (150, 5), (90, 40)])
+@pytest.mark.parametrize("n, d", [(2, 1), (7, 1), (60, 2), (150, 5), (90, 40), (700, 3)])
 def test_the_table_is_scipys(linkage, n, d, seed=0):
     X = np.random.default_rng(seed).normal(size=(n, d))
     table = fitted(X, linkage, n_clusters=1).merge_table_
@@ -73,6 +73,21 @@ def test_a_matrix_in_float32_gives_the_same_table(linkage, monkeypatch):
     expected = hierarchy.linkage(X, linkage)
     np.testing.assert_array_equal(table[:, [0, 1, 3]], expected[:, [0, 1, 3]])
     np.testing.assert_allclose(table[:, 2], expected[:, 2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("linkage", ["complete", "average"])
+@pytest.mark.parametrize("is_single", [False, True])
+def test_chains_between_clusters_give_scipys_table(linkage, is_single, monkeypatch):
+    """In a chain of growing steps two clusters alone are each other's nearest at any time."""
+    if is_single:
+        monkeypatch.setattr(linkages, "SMALL_MATRIX", 0)
+    rng = np.random.default_rng(0)
+    chain = np.column_stack([1.05 ** np.arange(200), np.zeros(200)])
+    X = rng.permutation(np.vstack([chain, rng.normal(size=(200, 2)) - 5]))
+    table = fitted(X, linkage, n_clusters=1).merge_table_
+    expected = hierarchy.linkage(X, linkage)
+    np.testing.assert_allclose(table[:, 2], expected[:, 2], rtol=1e-6 if is_single else 1e-12)
+    np.testing.assert_array_equal(table[:, [0, 1, 3]], expected[:, [0, 1, 3]])
 
 
 def edges(tree, n):

@@ -81,15 +81,12 @@ void check_triangle(Index entries, Index rows) {
 
 template <class T>
 MatrixLinkage<T>* matrix_linkage(MatrixMethod method, const VectorOut<T>& triangle,
-                                 const Weights& weights, int threads, double deadline) {
+                                 const Weights& weights) {
     const Index n = extent(weights, 0);
     check_triangle(extent(triangle, 0), n);
-    std::unique_ptr<MatrixLinkage<T>> linkage;
-    run(threads, deadline, [&](const Context& context) {
-        linkage = std::make_unique<MatrixLinkage<T>>(method, triangle.data(), weights.data(), n,
-                                                     Points{nullptr, 0, 0, 0}, context);
-    });
-    return linkage.release();
+    const Points none{nullptr, 0, 0, 0};
+    return std::make_unique<MatrixLinkage<T>>(method, triangle.data(), weights.data(), n, none)
+        .release();
 }
 
 // The linkage of points whose distances are written into the triangle.
@@ -99,14 +96,12 @@ MatrixLinkage<T>* filled_linkage(MatrixMethod method, const Rows& X, const Weigh
     const Index n = extent(X, 0);
     check_triangle(extent(triangle, 0), n);
     check(extent(weights, 0) == n, "weights must have one entry per row");
-    std::unique_ptr<MatrixLinkage<T>> linkage;
+    Points points{};
     run(threads, deadline, [&](const Context& context) {
-        Points points{};
         fill_triangle(X.data(), n, extent(X, 1), triangle.data(), points, context);
-        linkage = std::make_unique<MatrixLinkage<T>>(method, triangle.data(), weights.data(), n,
-                                                     points, context);
     });
-    return linkage.release();
+    return std::make_unique<MatrixLinkage<T>>(method, triangle.data(), weights.data(), n, points)
+        .release();
 }
 
 template <class T>
@@ -117,7 +112,7 @@ void define_matrix_linkage(nb::module_& m, const char* name) {
            const VectorOut<double>& heights) { take(linkage.merges(), pairs, heights); },
         array("pairs"), array("heights"));
     m.def("matrix_linkage", &matrix_linkage<T>, "method"_a, array("triangle"), array("weights"),
-          "threads"_a, "deadline"_a, nb::rv_policy::take_ownership, nb::keep_alive<0, 2>());
+          nb::rv_policy::take_ownership, nb::keep_alive<0, 2>());
     m.def("filled_linkage", &filled_linkage<T>, "method"_a, array("X"), array("weights"),
           array("triangle"), "threads"_a, "deadline"_a, nb::rv_policy::take_ownership,
           nb::keep_alive<0, 2>(), nb::keep_alive<0, 4>());

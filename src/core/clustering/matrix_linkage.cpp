@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/pieces.hpp"
 #include "clustering/panel_distances.hpp"
+#include "clustering/reciprocal_pairs.hpp"
 
 namespace gapless {
 namespace {
@@ -15,45 +17,15 @@ constexpr Index stretch = 1024;
 constexpr Index ahead = 16;
 // Means of means in float lose digits; those of 10⁵ rows rarely more than this.
 constexpr double error_of_means = 2e-6;
-
-// The distance of a cluster from two that become one.
-struct Smaller {
-    template <class T>
-    T operator()(T one, T other) const {
-        return one < other ? one : other;
-    }
-};
-struct Larger {
-    template <class T>
-    T operator()(T one, T other) const {
-        return one < other ? other : one;
-    }
-};
-template <class T>
-struct Mean {
-    T share;  // of the second one in their weight
-    T operator()(T one, T other) const {
-        const T mean = one + share * (other - one);
-        // Rounding must not bring it nearer than the nearer of both; of two that are infinitely far
-        // the mean is not a number.
-        const T nearer = Smaller()(one, other);
-        return mean > nearer ? mean : nearer;
-    }
-};
-
-// Call work with the rule of a method.
-template <class T, class Work>
-void with_rule(MatrixMethod method, T share, Work&& work) {
-    if (method == MatrixMethod::single) return work(Smaller());
-    if (method == MatrixMethod::complete) return work(Larger());
-    work(Mean<T>{share});
-}
+// Fewer clusters than these are merged one by one, and so are fewer pairs than one for each so many
+// clusters: a pass over the triangle would take longer.
+constexpr Index fewest = 64, clusters_per_pair = 24;
 
 }  // namespace
 
 template <class T>
 MatrixLinkage<T>::MatrixLinkage(MatrixMethod method, T* triangle, const double* weights, Index rows,
-                                const Points& points, const Context& context)
+                                const Points& points)
     : method_(method),
       triangle_(triangle),
       rows_(rows),
@@ -70,15 +42,20 @@ MatrixLinkage<T>::MatrixLinkage(MatrixMethod method, T* triangle, const double* 
     for (Index i = 0; i < rows; ++i) row_[i] = last_[i] = i;
     merges_.reserve(rows - 1);
     if (method == MatrixMethod::average) points_.relative_error += error_of_means;
+}
+
+template <class T>
+void MatrixLinkage<T>::search_all(const Context& context) {
     constexpr Index at_once = 16;
-    parallel_for((rows + at_once - 1) / at_once, context.threads, context.poll,
+    parallel_for(ceil_div(places_, at_once), context.threads, context.poll,
                  [&](Index task, Checkpoint& checkpoint) {
-                     const Index end = std::min((task + 1) * at_once, rows);
-                     for (Index i = task * at_once; i < end; ++i) {
+                     const Range own = part(task, at_once, places_);
+                     for (Index i = own.begin; i < own.end; ++i) {
                          checkpoint();
                          near_.set(i, search(i));
                      }
                  });
+    is_searched_ = true;
 }
 
 template <class T>
@@ -135,9 +112,55 @@ void MatrixLinkage<T>::update_behind(const Pair& pair, Index begin, Index end, c
 }
 
 template <class T>
+void MatrixLinkage<T>::record(const Pair& pair, double height) {
+    const auto [one, other] = pair;
+    merges_.push_back({row_[one], row_[other], height});
+    next_[last_[row_[one]]] = row_[other];
+    last_[row_[one]] = last_[row_[other]];
+}
+
+template <class T>
+bool MatrixLinkage<T>::merge_reciprocal(const Context& context) {
+    if (places_ < fewest) return false;
+    const auto nearest = nearest_of_all(triangle_, places_, context);
+    // What is not clearly nearest has a rival, which is compared with it one by one.
+    const auto partner = [&](Index p) {
+        const auto& own = nearest[p];
+        if (own.at < 0 || nearest[own.at].at != p) return Index{-1};
+        const T most = limit(own.best);
+        return own.second > most && nearest[own.at].second > most ? own.at : Index{-1};
+    };
+    std::vector<Parts<T>> clusters;
+    for (Index p = 0; p < places_; ++p) {
+        const Index other = partner(p);
+        if (other >= 0 && other < p) continue;
+        clusters.push_back({p, other < 0 ? p : other, 0});
+    }
+    const Index count = static_cast<Index>(clusters.size());
+    if ((places_ - count) * clusters_per_pair < places_) return false;
+    for (Index i = 0; i < count; ++i) {
+        auto& [one, other, share] = clusters[i];
+        double total = weights_[one];
+        if (one != other) {
+            total += weights_[other];
+            share = static_cast<T>(weights_[other] / total);
+            record({one, other}, static_cast<double>(nearest[one].best));
+        }
+        // Later clusters have later places.
+        weights_[i] = total, row_[i] = row_[one];
+    }
+    merge_parts(method_, triangle_, clusters, context);
+    for (Index p = count; p < places_; ++p)
+        weights_[p] = 0, gone_[p] = std::numeric_limits<T>::infinity();
+    places_ = alive_ = count;
+    is_searched_ = false;
+    return true;
+}
+
+template <class T>
 void MatrixLinkage<T>::merge(const Pair& pair, Team& team) {
     const auto [one, other] = pair;
-    merges_.push_back({row_[one], row_[other], static_cast<double>(between(pair))});
+    record(pair, static_cast<double>(between(pair)));
     const double total = weights_[one] + weights_[other];
     const T share = static_cast<T>(weights_[other] / total);
     weights_[one] = total, weights_[other] = 0;
@@ -147,7 +170,10 @@ void MatrixLinkage<T>::merge(const Pair& pair, Team& team) {
     T *row_one = row(one), *row_other = row(other);
     const Index first = one, behind = places_ - one - 1;
     const Index tasks = (behind + stretch - 1) / stretch;
-    with_rule<T>(method_, share, [&](const auto& rule) {
+    with_rule(method_, [&](const auto& rule_of) {
+        const auto rule = [share, rule_of](T of_one, T of_other) {
+            return rule_of(of_one, of_other, share);
+        };
 #pragma omp simd
         for (Index k = 0; k < first; ++k) row_one[k] = rule(row_one[k], row_other[k]);
         team.each(tasks + 1, [&](Index task) {
@@ -159,8 +185,7 @@ void MatrixLinkage<T>::merge(const Pair& pair, Team& team) {
             }
         });
     });
-    next_[last_[row_[one]]] = row_[other];
-    last_[row_[one]] = last_[row_[other]];
+    is_compact_ = false;
 }
 
 template <class T>
@@ -186,6 +211,7 @@ void MatrixLinkage<T>::compact() {
         near_.remove(p);
     }
     places_ = static_cast<Index>(kept.size());
+    is_compact_ = true;
 }
 
 template <class T>
@@ -195,6 +221,9 @@ void MatrixLinkage<T>::advance(Index count, const Context& context) {
     const auto most = [&](T value) { return limit(value); };
     for (const Index end = std::min(done() + count, all()); done() < end;) {
         checkpoint();
+        if (is_compact_ && merge_reciprocal(context)) continue;
+        is_compact_ = false;
+        if (!is_searched_) search_all(context);
         const auto found = near_.closest(places_, most);
         if (found.second < 0) {
             near_.set(found.first, search(found.first));

@@ -1,20 +1,20 @@
 // Single, complete and average linkage on a matrix of distances, of which the lower triangle is
 // kept, row by row, and overwritten.
 //
-// The two closest clusters are merged in each step, found as in point_linkage.hpp; the row of the
-// new cluster takes the place of the first of both (Lance and Williams 1967, Computer Journal 9).
-// A matrix in float may come with the points it was made from: distances that it does not tell
-// apart are then compared in double.
+// As long as many clusters are each other's nearest, all of those are merged at once; then the two
+// closest ones in each step, found as in point_linkage.hpp. The row of a new cluster takes the
+// place of the first of both. Merges do not come in the order of their heights, but none comes
+// before one that it contains. A matrix in float may come with the points it was made from:
+// distances that it does not tell apart are then compared in double.
 #pragma once
 
 #include "base/products.hpp"
 #include "base/team.hpp"
+#include "clustering/linkage_rules.hpp"
 #include "clustering/merges.hpp"
 #include "clustering/nearest_before.hpp"
 
 namespace gapless {
-
-enum class MatrixMethod { single, complete, average };
 
 // Points whose Euclidean distances the matrix has; x is null for none.
 struct Points {
@@ -28,7 +28,7 @@ class MatrixLinkage {
 public:
     // The triangle (rows·(rows − 1)/2) and the points must live as long as this does.
     MatrixLinkage(MatrixMethod method, T* triangle, const double* weights, Index rows,
-                  const Points& points, const Context& context);
+                  const Points& points);
 
     void advance(Index count, const Context& context);
     std::vector<Merge>& merges() { return merges_; }
@@ -40,11 +40,15 @@ private:
 
     T* row(Index place) const { return triangle_ + place * (place - 1) / 2; }
     T between(const Pair& pair) const { return row(pair.second)[pair.first]; }
+    // Merge all that are clearly each other's nearest, unless those are few.
+    bool merge_reciprocal(const Context& context);
+    void search_all(const Context& context);
     NearestOf<T> search(Index place) const;
     double exact(const Pair& pair) const;
     // Two distances of which one is at most this may be equal to the other, given by its value.
     T limit(T value) const;
     Pair resolved(Pair pair, const std::vector<Index>& near) const;
+    void record(const Pair& pair, double height);
     void merge(const Pair& pair, Team& team);
     template <class Rule>
     void update_behind(const Pair& pair, Index begin, Index end, const Rule& rule);
@@ -55,8 +59,10 @@ private:
     Index rows_, places_, alive_;
     Points points_;
     std::vector<double> weights_, row_weights_;
-    std::vector<T> gone_;  // infinity where no cluster is any more, else 0
-    NearestBeforeOf<T> near_;
+    std::vector<T> gone_;     // infinity where no cluster is any more, else 0
+    bool is_compact_ = true;  // whether there is a cluster at every place
+    bool is_searched_ = false;
+    NearestBeforeOf<T> near_;         // if they were searched
     std::vector<Index> row_;          // the first row of the cluster at each place
     std::vector<Index> next_, last_;  // the rows of a cluster, one after another
     std::vector<Merge> merges_;

@@ -109,7 +109,7 @@ def merge_points(X: Array, weights: Array, linkage: str, metric: Any, progress: 
         core.filled_linkage(method, X, weights, triangle, threads, until), n, progress
     )
     if triangle.dtype == np.float64:
-        return merges
+        return _sorted(merges)
     del triangle
     core.exact_heights(method, X, weights, merges.pairs, merges.heights, threads, until)
     return _sorted(merges)
@@ -131,8 +131,8 @@ def spanning_tree(X: Array) -> Any:
 def merge_triangle(triangle: Array, weights: Array, linkage: str, progress: Progress) -> Merges:
     """The merges of rows whose distances are given, which are overwritten."""
     method = getattr(core.MatrixMethod, linkage)
-    found = core.matrix_linkage(method, triangle, weights, thread_count(), deadline())
-    return _advanced(found, len(weights), progress)
+    found = core.matrix_linkage(method, triangle, weights)
+    return _sorted(_advanced(found, len(weights), progress))
 
 
 def _advanced(linkage: Any, rows: int, progress: Progress) -> Merges:
@@ -149,10 +149,11 @@ def _advanced(linkage: Any, rows: int, progress: Progress) -> Merges:
 
 
 def _sorted(merges: Merges) -> Merges:
-    """Heights that were measured again may differ in their order, within the error of float32.
+    """By height: merges are made in another order.
 
-    A merge then takes the height of the highest one that it contains, and all are ordered by it;
-    merges of equal height stay in their order, so that none comes before one that it contains.
+    Heights that were measured again may differ within the error of float32 besides. A merge then
+    takes the height of the highest one that it contains, and all are ordered by it; merges of
+    equal height stay in their order, so that none comes before one that it contains.
     """
     heights = _at_least_those_within(merges)
     order = np.argsort(heights, kind="stable")
