@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy.cluster import hierarchy
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist, cityblock, pdist, squareform
+from sklearn.metrics.pairwise import manhattan_distances
 
 import gapless.models.clustering.linkages as linkages
 from gapless import AgglomerativeClustering, DivisiveClustering
 from gapless._ground import core
+from gapless.models.clustering.distances import METRICS
 from gapless.models.clustering.splitting import splinter
 
 LINKAGES = ("ward", "complete", "average", "single", "centroid")
@@ -136,6 +138,54 @@ def test_other_distances_give_scipys_table(linkage, metric):
     ):
         table = fitted(data, linkage, metric=given).merge_table_
         np.testing.assert_allclose(table[:, 2], expected[:, 2], rtol=1e-9)
+
+
+OURS = {
+    "l1": "cityblock",
+    "manhattan": "cityblock",
+    "l2": "euclidean",
+    "nan_euclidean": "euclidean",
+}
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS - {"haversine"}))
+def test_every_metric_is_that_of_scipy(metric):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 6))
+    if metric in ("dice", "jaccard", "rogerstanimoto", "sokalsneath", "yule"):
+        X = np.unique((X > 0).astype(float), axis=0)
+        expected = pdist(X.astype(bool), metric)
+    else:
+        X = np.abs(X) if metric == "jensenshannon" else X
+        expected = pdist(X, OURS.get(metric, metric))
+    heights = hierarchy.linkage(expected, "single")[:, 2]
+    model = fitted(X, "single", metric=metric)
+    np.testing.assert_allclose(model.merge_table_[:, 2], heights, rtol=1e-9, atol=1e-12)
+    assert model.certificate_.kind == "exact"
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_variances_of_a_metric_count_weights(metric):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(12, 3))
+    weights = rng.integers(0, 4, size=12)
+    one = fitted(X, "average", weights, metric=metric)
+    other = fitted(np.repeat(X, weights, axis=0), "average", metric=metric)
+    distinct = np.count_nonzero(weights) - 1
+    np.testing.assert_allclose(
+        one.merge_table_[-distinct:, 2], other.merge_table_[-distinct:, 2], rtol=1e-9
+    )
+
+
+def test_functions_of_two_rows_and_of_a_table_are_metrics():
+    X = np.random.default_rng(8).normal(size=(20, 3))
+    expected = fitted(X, "average", metric="manhattan").merge_table_
+    for metric in (cityblock, lambda x, z: np.abs(x - z).sum(), manhattan_distances):
+        model = fitted(X, "average", metric=metric)
+        np.testing.assert_allclose(model.merge_table_, expected, rtol=1e-12)
+        assert model.certificate_.kind == "exact"
+    with pytest.raises(ValueError, match="gives no distance between the rows"):
+        fitted(np.vstack([X, np.ones(3)]), "average", metric="correlation")
 
 
 @every_linkage

@@ -2,25 +2,102 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import squareform
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
+from scipy.spatial.distance import cdist, squareform
+from sklearn.metrics import pairwise_distances
 
 from ..._ground.validation import Training, read_table
 
 Array = np.ndarray
-METRICS = (set(PAIRWISE_DISTANCE_FUNCTIONS) - {"haversine", "nan_euclidean", "precomputed"}) | {
+# Those that scikit-learn computes by matrix products or faster than SciPy, on the sphere included.
+_BY_PRODUCTS = {"cosine", "cityblock", "haversine", "l1", "manhattan"}
+# Rows without missing values have no other Euclidean distances.
+_EUCLIDEAN = {"euclidean", "l2", "nan_euclidean"}
+# Of entries that are 0 or not.
+_BOOLEAN = {"dice", "jaccard", "rogerstanimoto", "sokalsneath", "yule"}
+# Those of SciPy's `cdist`. Its "russellrao" is left out: equal rows are apart by it.
+_BY_SCIPY = {
     "braycurtis",
     "canberra",
     "chebyshev",
     "correlation",
     "hamming",
+    "jensenshannon",
+    "mahalanobis",
     "minkowski",
+    "seuclidean",
     "sqeuclidean",
 }
+METRICS = _BY_PRODUCTS | _EUCLIDEAN | _BOOLEAN | _BY_SCIPY
+
+
+class Distances:
+    """The distances between rows of a table, by the name of a metric or a function.
+
+    Parameters
+    ----------
+    metric : str or callable
+        One of METRICS, a function of two rows, or one of a table that returns the matrix of its
+        distances: whichever needs as many arguments.
+    X : ndarray of shape (n, d)
+        All rows: the variances of "seuclidean" and "mahalanobis" are theirs.
+    weights : ndarray of shape (n,)
+        How often each counts there.
+    """
+
+    def __init__(self, metric: Any, X: Array, weights: Array):
+        self.metric, self._options = metric, dict[str, Any]()
+        self.is_of_table = callable(metric) and _required_arguments(metric) < 2
+        if not callable(metric) and metric in ("seuclidean", "mahalanobis"):
+            around = X - np.average(X, axis=0, weights=weights)
+            covariance = (around.T * weights) @ around / max(float(weights.sum()) - 1, 1.0)
+            if metric == "mahalanobis":
+                self._options["VI"] = np.linalg.pinv(covariance, hermitian=True)
+            else:
+                # A column without variance differs nowhere.
+                variances = np.diag(covariance)
+                self._options["V"] = np.where(variances > 0, variances, 1.0)
+
+    def between(self, X: Array, Z: Array) -> Array:
+        """The distances of each row of X to each of Z."""
+        metric = self.metric
+        if not callable(metric) and metric in _BY_PRODUCTS:
+            found = pairwise_distances(X, Z, metric=metric)
+        elif not callable(metric) and metric in _EUCLIDEAN:
+            found = cdist(X, Z)
+        elif not callable(metric) and metric in _BOOLEAN:
+            found = cdist(X != 0, Z != 0, metric)
+        else:
+            found = cdist(X, Z, metric, **self._options)
+        if np.isnan(found).any():
+            i, j = np.argwhere(np.isnan(found))[0]
+            raise ValueError(
+                f"metric={metric!r} gives no distance between the rows {X[i].tolist()} and "
+                f"{Z[j].tolist()}; use another metric, or leave such rows out."
+            )
+        return np.asarray(found, dtype=np.float64)
+
+    def square(self, X: Array) -> Array:
+        """The distances between all rows of X."""
+        if self.is_of_table:
+            return np.asarray(self.metric(X), dtype=np.float64)
+        found = self.between(X, X)
+        np.fill_diagonal(found, 0.0)
+        return found
+
+
+def _required_arguments(function: Any) -> int:
+    """How many arguments a function cannot do without; 1 if it does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(each.kind in plain and each.default is each.empty for each in parameters)
 
 
 def read_data(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> Training:

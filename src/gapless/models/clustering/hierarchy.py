@@ -6,9 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +17,7 @@ from ..._ground.stored import INPUT, Declaration, Maybe, Numbers, Whole
 from ..._ground.validation import Training
 from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering
-from .distances import read_data
+from .distances import Distances, read_data
 from .linkage_checks import MOST
 from .merge_trees import MergeTree
 from .stable_cuts import CutsFit
@@ -39,8 +37,10 @@ sample_weight : array-like of shape (n_samples,), default=None
 
 TREE = """
 metric : str or callable
-    Distance between rows: "euclidean", any name that scikit-learn's `pairwise_distances` knows,
-    "precomputed", or a function that takes X and returns the square matrix of distances.
+    Distance between rows: "euclidean" or another name that SciPy's `pdist` or scikit-learn's
+    `pairwise_distances` knows ("russellrao" excepted: equal rows are apart by it), "precomputed", a
+    function of two rows, or one that takes X and returns the square matrix of distances. Variances
+    of "seuclidean" and "mahalanobis" are those of X, by weight.
 time_limit : float or None
     Seconds after which the fit gives up with an error; half a tree is no clustering.
 labels_ : ndarray of shape (n_samples,)
@@ -239,12 +239,8 @@ class HierarchicalModel(ClusterMixin, CallbackSupport, Remembering, BaseEstimato
         """The square matrix of the distances between some rows, in float64."""
         if self._is_precomputed:
             return np.asarray(data.X[np.ix_(rows, rows)], dtype=np.float64)
-        X = np.asarray(data.X[rows], dtype=np.float64)
-        if callable(self.metric):
-            return np.asarray(self.metric(X), dtype=np.float64)
-        if self.metric in ("euclidean", "l2"):
-            return cdist(X, X)
-        return pairwise_distances(X, metric=self.metric)
+        X = np.asarray(data.X, dtype=np.float64)
+        return Distances(self.metric, X, data.weights).square(X[rows])
 
     def dendrogram(self, *, height=None, most_leaves=None, names=None, axes=None):
         """Draw the tree.

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances
 
 from ..._ground import core
 from ..._ground.interrupt import check, deadline
 from ..._ground.memory import GIGABYTE, blocks, free_memory
 from ..._ground.threads import thread_count
 from ..._ground.validation import check_spread
+from .distances import Distances
 
 Array = np.ndarray
 # Called with the number of merges made and of all; returns whether to stop.
@@ -86,7 +86,7 @@ def merge_points(X: Array, weights: Array, linkage: str, metric: Any, progress: 
     n = len(X)
     check_spread(X)
     if metric not in ("euclidean", "l2"):
-        return merge_triangle(_triangle_of(X, metric), weights, linkage, progress)
+        return merge_triangle(_triangle_of(X, weights, metric), weights, linkage, progress)
     threads, until = thread_count(), deadline()
     if linkage == "single":
         return _advanced(spanning_tree(X), n, progress)
@@ -175,15 +175,16 @@ def _at_least_those_within(merges: Merges) -> Array:
 # ---- distances -----------------------------------------------------------------------------------
 
 
-def _triangle_of(X: Array, metric: Any) -> Array:
+def _triangle_of(X: Array, weights: Array, metric: Any) -> Array:
     """The distances of points by another metric, as the lower triangle of their matrix."""
     n = len(X)
     triangle = empty_triangle(n, kept_dtype(n))
-    if callable(metric):
-        return lower_triangle(metric(X), triangle)
+    distances = Distances(metric, X, weights)
+    if distances.is_of_table:
+        return lower_triangle(distances.square(X), triangle)
     for rows in blocks(n, n):
         check()
-        part = pairwise_distances(X[rows], X[: rows.stop], metric=metric)
+        part = distances.between(X[rows], X[: rows.stop])
         for i in range(rows.start, rows.stop):
             triangle[i * (i - 1) // 2 : i * (i + 1) // 2] = part[i - rows.start, :i]
     return triangle
