@@ -5,8 +5,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.spatial.distance import pdist
+from scipy.stats import multivariate_normal
+from sklearn.covariance import ledoit_wolf
+from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
@@ -190,13 +195,20 @@ def test_the_density_is_that_of_its_gaussians():
     assert isinstance(fit, KMeansFit)
     probes = X[:5] + 0.3
     shares = np.bincount(model.labels_) / 40
-    variance = model.inertia_ / ((40 - 4) * 3)
     apart = ((probes[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
-    density = (shares * np.exp(-apart / (2 * variance))).sum(axis=1)
-    density /= (2 * np.pi * variance) ** 1.5
+    inside = [X[model.labels_ == j] - model.cluster_centers_[j] for j in range(4)]
+    # Lemma 3.4 of Ledoit and Wolf (2004) twice: towards a sphere, and towards what that gives.
+    pooled, scale = ledoit_wolf(np.vstack(inside), assume_centered=True)[0], 40 / (40 - 4)
+    density = np.zeros(5)
+    for share, center, part in zip(shares, model.cluster_centers_, inside, strict=True):
+        covariance = part.T @ part / len(part)
+        error = np.mean(np.sum((part[:, :, None] * part[:, None] - covariance) ** 2, axis=(1, 2)))
+        drawn = min(error / len(part) / np.sum((covariance - pooled) ** 2), 1.0)
+        covariance = scale * ((1 - drawn) * covariance + drawn * pooled)
+        density += share * multivariate_normal(center, covariance).pdf(probes)
     found = fit.model(Design(probes))
     np.testing.assert_allclose(found[:, 0], apart.min(axis=1))
-    np.testing.assert_allclose(found[:, 1], -np.log(density))
+    np.testing.assert_allclose(found[:, 1], -np.log(density), rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", [11, 12])
@@ -206,6 +218,49 @@ def test_the_number_of_clusters_is_found(k, seed):
     model = KMeans("auto", random_state=seed).fit(X)
     assert model.n_clusters_ == k == len(model.cluster_centers_)
     assert model.search_.best == {"n_clusters": k}
+
+
+@pytest.mark.parametrize("d", [5, 20])
+def test_clusters_of_different_widths_and_directions_are_found(d):
+    rng = np.random.default_rng(d)
+    centers = 10 * np.eye(3, d)
+    which = rng.integers(3, size=150)
+    turned = rng.normal(size=(d, d)) / np.sqrt(d)
+    X = centers[which] + rng.normal(size=(150, d)) @ turned * np.array([0.5, 1.0, 1.5])[which, None]
+    assert KMeans("auto", random_state=0).fit(X).n_clusters_ == 3
+
+
+@pytest.mark.parametrize("shape", ["long", "flat", "skewed"])
+def test_one_cloud_of_any_shape_is_one_cluster(shape):
+    rng = np.random.default_rng(5)
+    clouds = {
+        "long": rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)),
+        "flat": rng.uniform(size=(200, 4)),
+        "skewed": rng.exponential(size=(200, 4)),
+    }
+    assert KMeans("auto", random_state=0).fit(clouds[shape]).n_clusters_ == 1
+
+
+def test_the_numbers_of_wine_and_iris():
+    wine = StandardScaler().fit_transform(load_wine().data)
+    assert KMeans("auto", random_state=0).fit(wine).n_clusters_ == 3
+    # Two of its species have no gap between them.
+    assert KMeans("auto", random_state=0).fit(load_iris().data).n_clusters_ == 2
+
+
+def test_many_columns_and_sparse_rows_have_a_number_too(rng):
+    centers = 12 * np.eye(3, 80)
+    X = sp.csr_array(centers[rng.integers(3, size=90)] + rng.normal(size=(90, 80)))
+    assert KMeans("auto", random_state=0).fit(X).n_clusters_ == 3
+
+
+def test_weights_count_in_the_choice_of_a_number(rng):
+    X = blobs(3, n=60, d=2, seed=3, apart=7.0)
+    weights = rng.integers(0, 3, size=len(X))
+    one = KMeans("auto", random_state=0).fit(X, sample_weight=weights)
+    other = KMeans("auto", random_state=0).fit(np.repeat(X, weights, axis=0))
+    assert one.n_clusters_ == other.n_clusters_
+    np.testing.assert_allclose(one.search_.unseen, other.search_.unseen)
 
 
 def test_a_score_is_corrected_for_the_choice():

@@ -10,17 +10,23 @@ number of groups that pass, or one cloud if none does.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from scipy.optimize import linear_sum_assignment
-from scipy.stats import binom
 
 from ..._ground.interrupt import TimeLimit, check, deadline
 from ...data import Column, LevelContrasts
-from ...models.clustering import KMeans
+from ...models.clustering import (
+    KMeans,
+    counts_between,
+    doubt,
+    in_order_of,
+    line_between,
+    neighbours,
+    part_midway,
+)
 from ...unseen import stability
 
 Array = np.ndarray
@@ -35,8 +41,6 @@ SURE, MOST_BETWEEN = 0.05, 0.5
 HOPELESS = 0.5
 # A group of which less comes back is not a stable one (Hennig 2007).
 LEAST_AGREEMENT = 0.75
-# Half the width of the places where rows are counted, in distances between two centres.
-REACH = 1 / 6
 # How far a level is spread out, relative to its distance from the mean: two levels of a single
 # category then have no gap between them.
 BLUR = 0.75
@@ -165,12 +169,12 @@ class _Whole:
         centres = _centres(rows, count, seed)
         sizes = np.bincount(_nearest(rows, centres), minlength=count)
         centres = centres[np.argsort(-sizes, kind="stable")]
-        labels, pairs = _nearest(rows, centres), list(_neighbours(centres))
+        labels, pairs = _nearest(rows, centres), list(neighbours(centres))
         # The rows that found the groups show gaps rather too often, never too rarely.
         counts = np.zeros((len(pairs), 3))
         for pair, groups in enumerate(pairs):
             own = [blurred[labels == group] for group in groups]
-            counts[pair] = _counts_between(np.vstack(own), _line_between(*own))
+            counts[pair] = counts_between(np.vstack(own), line_between(*own))
         return cls(count, centres, labels, pairs, _summary(count, counts, (), 0))
 
 
@@ -203,12 +207,12 @@ class _Halves:
         others, other_blurred = self.scores[~is_drawn], self.blurred[~is_drawn]
         labels = []
         for one, between in zip(self.whole, self.between):
-            centres = _in_order_of(_centres(rows, one.count, self.seed), one.centres)
+            centres = in_order_of(_centres(rows, one.count, self.seed), one.centres)
             nearest, found = _nearest(others, centres), _nearest(rows, centres)
             for pair, (a, b) in enumerate(one.pairs):
-                line = _line_between(blurred[found == a], blurred[found == b])
+                line = line_between(blurred[found == a], blurred[found == b])
                 own = other_blurred[(nearest == a) | (nearest == b)]
-                between[pair] += _counts_between(own, line)
+                between[pair] += counts_between(own, line)
             labels.append(found)
         return np.column_stack(labels)
 
@@ -233,76 +237,17 @@ def _centres(rows: Array, count: int, seed: int) -> Array:
     return np.asarray(model.cluster_centers_)
 
 
-def _in_order_of(centres: Array, others: Array) -> Array:
-    """Centres in the order of those that they are nearest to, one each."""
-    apart = ((centres[:, None] - others[None]) ** 2).sum(axis=2)
-    own, place = linear_sum_assignment(apart)
-    return centres[own[np.argsort(place)]]
-
-
 def _nearest(scores: Array, centres: Array) -> Array:
     """The centre nearest to each row."""
     return np.argmin((centres**2).sum(axis=1) - 2 * scores @ centres.T, axis=1)
-
-
-def _neighbours(centres: Array) -> Iterator[tuple[int, int]]:
-    """Pairs without a third centre in the ball between them (the graph of Gabriel and Sokal)."""
-    count = len(centres)
-    for a in range(count):
-        for b in range(a + 1, count):
-            middle = (centres[a] + centres[b]) / 2
-            reach = np.sum((centres[a] - middle) ** 2)
-            others = np.delete(np.sum((centres - middle) ** 2, axis=1), [a, b])
-            if np.all(others >= reach):
-                yield a, b
-
-
-def _line_between(first: Array, second: Array) -> tuple[Array, float, float] | None:
-    """A direction in which two groups are well apart, and where their centres are along it.
-
-    That of Fisher's discriminant, W⁻¹(c₂ − c₁) for the scatter W within the groups, drawn towards
-    that of the centres where rows are few; None if a group is empty or both centres are the same.
-    """
-    if not len(first) or not len(second):
-        return None
-    centres = first.mean(axis=0), second.mean(axis=0)
-    inside = np.vstack([first - centres[0], second - centres[1]])
-    rows, width = inside.shape
-    within = inside.T @ inside / rows
-    size = np.trace(within) / width or 1.0
-    part = width / (width + rows)
-    shrunk = (1 - part) * within / size + (part + np.finfo(float).eps) * np.eye(width)
-    direction = np.linalg.solve(shrunk, centres[1] - centres[0])
-    start, end = centres[0] @ direction, centres[1] @ direction
-    return (direction, float(start), float(end)) if end > start else None
-
-
-def _counts_between(rows: Array, line: tuple[Array, float, float] | None) -> Array:
-    """Rows near the first centre, midway, and near the second, along a line between them."""
-    if line is None:
-        return np.zeros(3)
-    direction, start, end = line
-    along = (rows @ direction - start) / (end - start)
-    return np.array([np.sum(np.abs(along - place) < REACH) for place in (0.0, 0.5, 1.0)])
-
-
-def _doubt(counts: Array) -> float:
-    """The p-value of a gap: a density with one peak is at least as high midway as at one end."""
-    near, midway, far = counts
-    return float(max(binom.cdf(midway, midway + end, 0.5) for end in (near, far)))
-
-
-def _midway(counts: Array) -> float:
-    near, midway, far = counts
-    return float(midway / max(min(near, far), 1))
 
 
 def _summary(count: int, counts: Array, agreements: tuple[float, ...], draws: int) -> Tried:
     """A number of groups, from the rows between each pair of neighbours."""
     return Tried(
         count=count,
-        doubt=max(_doubt(each) for each in counts),
-        between=max(_midway(each) for each in counts),
+        doubt=max(doubt(each) for each in counts),
+        between=max(part_midway(each) for each in counts),
         agreements=agreements,
         draws=draws,
     )

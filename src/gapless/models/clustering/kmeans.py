@@ -84,9 +84,11 @@ class KMeans(
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        The number of clusters k. "auto" chooses it: the density that the clusters define, Gaussians
-        of one width around the centres, must make unseen rows least surprising; the smallest
-        number within one standard error of the best is taken.
+        The number of clusters k. "auto" chooses it in two steps. Clusters define a density, a
+        Gaussian around each centre: the smallest number under which unseen rows are least
+        surprising, within one standard error, is an upper limit. Up to it, the largest number is
+        taken for which unseen rows are clearly rarer midway between any two neighbouring centres
+        than near either of them; 1 if there is none.
     init : {"k-means++", "random"}, callable or array-like of shape (k, n_features), \
 default="k-means++"
         The first centres: rows drawn far apart, rows drawn at random, a function of
@@ -266,7 +268,7 @@ default="k-means++"
             learned = self._learned(data, rows, best, np.array([run.inertia for run in runs]))
         learned["search_"] = None if choice is None else choice.search
         learned["_choice"] = choice
-        learned["_training"] = data, plan, Mixture.of(rows, best)
+        learned["_training"] = data, plan
         take_over(self, learned)
         if status == "interrupted":
             raise KeyboardInterrupt
@@ -516,7 +518,10 @@ default="k-means++"
             cure = self._cure if is_own else REFIT
             return certificate_of(rows, centers, sums, totals, tol=tol, starts=starts, cure=cure)
 
-    def _fitted(self, data: Training, plan: Plan, mixture: Mixture) -> KMeansFit:
+    def _fitted(self, data: Training, plan: Plan) -> KMeansFit:
+        rows = _rows_of(data)
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=rows.dtype)
+        mixture = Mixture.around(rows, centers, rows.nearest(centers)[0])
         return KMeansFit(Design(data.X), data.weights, self.n_clusters_, plan, SEED, mixture)
 
     def _fitted_to(self, X, y=None, sample_weight=None) -> KMeansFit:
@@ -525,10 +530,8 @@ default="k-means++"
         centers = np.ascontiguousarray(self.cluster_centers_, dtype=rows.dtype)
         labels, _ = rows.nearest(centers)
         sums, totals = rows.sums(labels, len(centers))
-        inertia = rows.sum_of_squares(centers, labels, sums, totals)
-        self._check_objective(inertia)
-        mixture = Mixture.around(rows, centers, totals, inertia)
-        return self._fitted(data, self._plan(), mixture)
+        self._check_objective(rows.sum_of_squares(centers, labels, sums, totals))
+        return self._fitted(data, self._plan())
 
     def _tuned(self) -> tuple[str, ...]:
         return ("n_clusters",) if self.n_clusters == AUTO else ()
