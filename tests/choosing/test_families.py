@@ -277,6 +277,7 @@ def test_guesses_grow_with_rows_and_columns_whatever_the_shape(family, shape):
         ("sparse logistic regression", (72, 7129), 1.0, 6.0),
         ("naive Bayes", (20_000, 200), 0.05, 1.0),
         ("nearest neighbours", (20_000, 200), 4.0, 16.0),
+        ("neural network", (64_000, 20), 1.0, 30.0),
     ],
 )
 def test_guesses_have_the_order_of_measured_times(name, shape, low, high):
@@ -391,6 +392,22 @@ def test_folds_choose_the_rounds_of_boosting_on_small_tables(
         law = by_name[name].folds_seconds if rounds == "cv" else by_name[name].seconds
         expected = law.of(1000, columns, classes, texts)
         assert by_name[name].guess_seconds(facts, 1000) == expected
+
+
+def test_a_network_finds_what_bends_along_sums_of_columns():
+    """Trees cut along one column at a time, and kernels need more rows than this."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1400, 20))
+    h = np.tanh(0.4 * X @ rng.normal(size=(20, 5)))
+    y = 1000 * (h.sum(axis=1) + h[:, 0] * h[:, 1]) + 50_000
+    facts = numbers("regression", 1000, 20)
+    scores = {}
+    for family in families_for(facts, ["neural network", "boosted small trees"]):
+        made = family.quicker(facts) or family
+        model = made.build(facts, 0).fit(X[:1000], y[:1000])
+        scores[family.name] = model.score(X[1000:], y[1000:])
+    assert scores["neural network"] > scores["boosted small trees"] + 0.05
+    assert "neural network" not in {f.name for f in families_for(replace(facts, rows=999))}
 
 
 def test_components_are_for_wide_tables_only():

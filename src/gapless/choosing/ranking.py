@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import norm
+from sklearn.compose import TransformedTargetRegressor
 
 from .._ground.interrupt import TimeLimit
 from ..data import TableError
@@ -182,6 +183,8 @@ def described(candidate: Candidate, fitted: Any) -> Candidate:
 
 
 def model_of(pipeline: Any) -> Any:
-    """The model at the end of a pipeline, without the cost decisions around it."""
+    """The model at the end of a pipeline, without the costs or the unit of the target around it."""
     last = pipeline[-1]
+    if isinstance(last, TransformedTargetRegressor):
+        return last.regressor_
     return last.estimator_ if isinstance(last, BayesDecision) else last
