@@ -276,7 +276,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=6,
         make=network,
-        seconds=FitSeconds(0.1, 4.0, width=0.5, classes=0.1),
+        seconds=FitSeconds(0.05, 0.8, rows=0.8, width=0.15, classes=0.3),
         fewest=ROWS_FOR_A_NETWORK,
         largest=200_000,
         takes_text=False,
