@@ -171,8 +171,8 @@ ATTRIBUTES: dict[str, Declaration] = {
     },
 }
 
-# Recomputed on demand: the list of stop words used last.
-FORGOTTEN = ("_stop_words_id",)
+# Recomputed on demand: the list of stop words used last. Not part of a model: who watches its fits.
+FORGOTTEN = ("_stop_words_id", "_skl_callbacks")
 
 
 # The kind of table that a transformer returns; it may be set before a fit.
