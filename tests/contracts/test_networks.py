@@ -45,7 +45,7 @@ from gapless.models.networks.layers import (
 from gapless.models.networks.layers.entries import entries_of
 from gapless.models.networks.layers.joined import joined
 from gapless.models.networks.refits import FEW_ROWS
-from gapless.plots import LiveCurves
+from gapless.plots import LiveCurves, live
 from gapless.solvers import Adam, AveragedMomentum, Cosine, Momentum, Plain, StepDecay
 from public_estimators import public_estimators
 
@@ -1167,6 +1167,30 @@ def test_curves_of_an_interrupted_fit_are_drawn_to_its_end(seed):
     with pytest.raises(KeyboardInterrupt):
         fit(gapless.MLPRegressor(hidden_layer_sizes=3).set_callbacks(curves), X, y)
     assert len(curves.axes_.lines[0].get_ydata()) == 3
+    plt.close("all")
+
+
+def test_a_watched_model_is_saved_without_its_watcher(seed, tmp_path):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    model = gapless.MLPRegressor(hidden_layer_sizes=3, max_iter=2).set_callbacks(LiveCurves())
+    loaded = gapless.load(gapless.save(fit(model, X, y), tmp_path / "model.gapless"))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    plt.close("all")
+
+
+def test_curves_are_drawn_in_a_tenth_of_the_time(seed, monkeypatch):
+    clock = itertools.count(step=1.0)  # a second passes whenever somebody looks
+    monkeypatch.setattr(live.time, "monotonic", lambda: next(clock))
+    curves = LiveCurves()
+    curves.setup(None, None)
+    epochs = Underway(History("R²", [1.0], [0.5], [], [1.0], [0.1]), 0, 9)
+    pauses = []
+    for _ in range(30):
+        before = curves._next_at
+        curves.on_fit_task_end(None, None, metadata={"progress": epochs})
+        pauses.append(curves._next_at != before)
+    # Looks at the clock: one for each epoch, and two more of a second for each drawing.
+    assert pauses == [k % 9 == 0 for k in range(30)]
     plt.close("all")
 
 

@@ -11,6 +11,9 @@ from matplotlib.axes import Axes
 from .networks import training
 from .style import axes_for
 
+# Drawing pauses for so many times as long as it took.
+RESTS = 9
+
 
 class LiveCurves:
     """Loss and scores of a training, redrawn after its epochs: a callback of scikit-learn's kind.
@@ -22,9 +25,9 @@ class LiveCurves:
     axes : matplotlib Axes, default=None
         Where to draw, and nowhere else; a new figure if None, in a window or in the output of a
         notebook's cell.
-    every_seconds : float, default=0.5
-        Epochs that end sooner after the last drawing are drawn with a later one. The end is always
-        drawn.
+    every_seconds : float or None, default=None
+        Epochs that end sooner after the last drawing are drawn with a later one; None waits so long
+        that drawing takes a tenth of the time. The end is always drawn.
 
     Attributes
     ----------
@@ -33,8 +36,8 @@ class LiveCurves:
 
     Notes
     -----
-    Drawing takes about 0.05 seconds. Estimators have `set_callbacks` with scikit-learn 1.9 and
-    later.
+    Drawing takes one or two tenths of a second. Estimators have `set_callbacks` with scikit-learn
+    1.9 and later.
 
     Examples
     --------
@@ -54,11 +57,11 @@ class LiveCurves:
         *,
         against: Literal["epochs", "seconds"] = "epochs",
         axes: Axes | None = None,
-        every_seconds: float = 0.5,
+        every_seconds: float | None = None,
     ):
         if against not in ("epochs", "seconds"):
             raise ValueError(f'against must be "epochs" or "seconds", got {against!r}.')
-        if not every_seconds >= 0:
+        if every_seconds is not None and not every_seconds >= 0:
             raise ValueError(f"every_seconds must be at least 0, got {every_seconds!r}.")
         self.against, self.axes, self.every_seconds = against, axes, every_seconds
         self._shown: Any = None
@@ -66,7 +69,7 @@ class LiveCurves:
 
     def _begin(self) -> None:
         self._latest: Any = None
-        self._drawn_at = -float("inf")
+        self._next_at = -float("inf")
         self._added: list[Axes] = []
 
     # ---- what scikit-learn calls -----------------------------------------------------------------
@@ -86,7 +89,7 @@ class LiveCurves:
         # The steps of other models than networks have no epochs to draw.
         if hasattr(found, "history"):
             self._latest = found
-            if time.monotonic() - self._drawn_at >= self.every_seconds:
+            if time.monotonic() >= self._next_at:
                 self._draw(f"{found}, about {found.seconds_left:.0f} s left")
         return False
 
@@ -104,6 +107,7 @@ class LiveCurves:
     # ---- drawing ---------------------------------------------------------------------------------
 
     def _draw(self, title: str) -> None:
+        began = time.monotonic()
         for right in self._added:
             right.remove()
         self.axes_.clear()
@@ -120,7 +124,9 @@ class LiveCurves:
                 figure.show()
             figure.canvas.draw_idle()
             figure.canvas.flush_events()
-        self._drawn_at = time.monotonic()
+        now = time.monotonic()
+        pause = RESTS * (now - began) if self.every_seconds is None else self.every_seconds
+        self._next_at = now + pause
 
 
 def _cell() -> Any:
