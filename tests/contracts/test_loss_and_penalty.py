@@ -35,6 +35,45 @@ def test_every_cell_is_solved_and_certified(loss, penalty):
         assert "not convex" in certificate.verdict
 
 
+def unfriendly(loss, penalty):
+    """Few rows, one far out and one target too; columns of different size, repeated, or empty.
+
+    Classes are separated but for that row, and some rows have no weight, or a large one.
+    """
+    rng, n = np.random.default_rng(3), 24
+    X = rng.normal(size=(n, 5))
+    X = np.column_stack([X, X[:, 0], np.zeros(n)])
+    score = X @ rng.normal(size=(7, 3)) + 0.1 * rng.normal(size=(n, 3))
+    score[0] *= 1000.0
+    X[1] *= 50.0
+    X = X * [1e-3, 1, 1e3, 1, 1, 1e-3, 1] + [0, 0, 0, 100, 0, 0, 0]
+    weights, outputs = np.ones(n), None
+    weights[2:4] = 0.0, 7.0
+    if loss.task == "multiclass":
+        y, outputs = np.argmax(score, axis=1), 3
+    elif loss.task == "binary":
+        y = np.where(score[:, 0] > 0, 1.0, -1.0)
+    else:
+        y = score[:, 0] if loss.targets == "real" else np.exp(np.clip(score[:, 0], -8, 8))
+    return Problem(Design(X), y, loss, penalty, weights, True, outputs)
+
+
+@pytest.mark.parametrize("penalty", sorted(Penalty.registry))
+@pytest.mark.parametrize("loss", sorted(n for n, cls in FITTED.items() if not cls().has_class_box))
+def test_every_cell_is_solved_on_unfriendly_data_or_says_why_not(loss, penalty):
+    problem = unfriendly(FITTED[loss](), by_name(penalty))
+    certificate = certify(problem, solve(problem).parameters)
+    if certificate.no_minimiser:
+        # Without a penalty (the box has no bounds), or with one that is flat far out, and a loss
+        # that never ends falling.
+        assert problem.penalty.name in ("none", "box", "l0", "mcp", "scad")
+        assert problem.loss.task != "regression"
+    elif problem.penalty.is_convex:
+        assert certificate.kind in ("optimal", "exact"), certificate
+    else:
+        assert certificate.kind in ("stationary", "optimal"), certificate
+
+
 @pytest.mark.parametrize("penalty", ["none", "l1", "l2_norm"])
 def test_huber_is_solved_for_targets_far_beyond_its_width(penalty):
     rng = np.random.default_rng(1)

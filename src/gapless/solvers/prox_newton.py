@@ -51,6 +51,8 @@ FAR = 1e-6
 # This many slow steps, plus the square of d over this many features, take as long as the interior
 # point method, which is never slow.
 FEW_SLOW_STEPS, FEATURES_PER_SLOW_STEP = 5, 100
+# A step that lowers P by less than this part of P₀ may be followed by one on the face.
+CREEPING = 1e-4
 
 
 def _refuses(problem: Problem) -> str | None:
@@ -102,9 +104,13 @@ def prox_newton(
         model.adapt(at, step, length, error)
         slow += length < 0.2 or not step.converged
         sweeps = SLOW
-        if not step.converged:
+        # A concave penalty allows no extrapolation: where columns differ in size, sweeps creep.
+        creeps = penalty.concave is not None and not is_exact
+        creeps &= at.primal - new.primal < CREEPING * problem.scale
+        if not step.converged or creeps:
             better = newton_on_face(problem, penalty.coordinates, new)
-            new, sweeps = (new, MOST_SWEEPS) if better is None else (better, SLOW)
+            new = new if better is None else better
+            sweeps = MOST_SWEEPS if better is None and not step.converged else SLOW
         # Near the end rounding hides the decrease, but the distance to optimality still falls.
         is_progress = new.primal < at.primal - 8 * EPS * abs(at.primal) or largest < 0.5 * smallest
         stalls = 0 if is_progress else stalls + 1
