@@ -64,6 +64,16 @@ def test_centres_are_the_means_of_all_rows_they_have_had():
     assert model.n_steps_ == 7
 
 
+def test_float32_has_the_centres_of_float64_on_the_same_rows(rng):
+    X = (rng.normal(size=(90, 3)) + 6 * (np.arange(90) % 3)[:, None]).astype(np.float32)
+    one, other = (
+        MiniBatchKMeans(3, batch_size=20, random_state=0).fit(X.astype(dtype))
+        for dtype in (np.float32, np.float64)
+    )
+    np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, rtol=1e-4, atol=1e-4)
+    assert one.cluster_centers_.dtype == np.float32
+
+
 def test_a_file_goes_on_as_the_model_does(tmp_path):
     X = blobs()
     model = MiniBatchKMeans(4, random_state=0, batch_size=50).fit(X)
