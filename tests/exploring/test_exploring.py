@@ -46,6 +46,31 @@ def test_groups_are_told_apart_by_weekdays_where_the_dates_are_the_same():
     )
 
 
+def test_columns_that_say_the_same_are_named_together(rng):
+    inside = np.arange(60) < 20
+    size = np.where(inside, 3.0, 0.0) + rng.normal(size=60)
+    data = {"size": size, "length": 2 * size + 0.01 * rng.normal(size=60), "height": -size}
+    table = table_of(pl.DataFrame(data))
+    values = [
+        ColumnValues(one, pl.Series(one.name, data[one.name])) for one in describe_columns(table)
+    ]
+    found = differences_of(values, inside)
+    assert {one.column for one in found} in ({"size", "height"}, {"length", "height"})
+    assert sum("likewise" in one.words for one in found) == 1
+
+
+def test_the_second_of_two_groups_is_the_reverse_of_the_first():
+    rng = np.random.default_rng(0)
+    kind = np.arange(120) % 2
+    found = gapless.explore(
+        pl.DataFrame({"a": 9.0 * kind + rng.normal(size=120), "b": rng.normal(size=120)})
+    )
+    first, second = found.report.groups.shown
+    assert "'a' (median" in first.words and not first.mirrors
+    assert second.mirrors == "A" and second.words == "50 % of the rows: the reverse of A"
+    assert "the reverse of A" in to_html(found.report)
+
+
 def test_groups_are_named_by_size(groups):
     rows = [group.rows for group in groups[2].report.groups.shown]
     assert rows == sorted(rows, reverse=True)
@@ -271,6 +296,13 @@ def test_repeated_rows_are_no_surprise_where_values_are_few():
 
 
 # ---- promises ------------------------------------------------------------------------------------
+
+
+def test_repeated_rows_are_told_once():
+    few = pl.DataFrame({"a": ["x", "y"] * 40, "b": ["u", "u", "v", "v"] * 20, "c": [1.0, 2.0] * 40})
+    report = gapless.explore(few).report
+    assert report.copies.exact_rows and report.copies.is_expected
+    assert "D204" not in to_text(report)
 
 
 def test_the_order_of_the_rows_does_not_matter(groups):

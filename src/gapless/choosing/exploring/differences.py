@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from ..._ground.percent import percent
 from ...data import Column
-from ..report import amount, quoted
+from ..report import amount, joined, quoted
 from .sections import Difference
 
 Array = np.ndarray
@@ -19,6 +19,9 @@ Array = np.ndarray
 # A difference is worth mentioning from this many standard deviations on, and this part of the
 # largest one; at most so many are.
 LEAST, PART_OF_LARGEST, MOST = 0.4, 0.35, 4
+# From this correlation on, a column says the same as one that is mentioned already; at most so many
+# of them are named.
+ALIKE, MOST_ALIKE = 0.85, 2
 # From this share on, rows are "mostly" of a category, and "all but" from this one on.
 MOSTLY, NEARLY_ALL = 0.6, 0.985
 # Up to this share, rows are "rarely" of a category.
@@ -177,10 +180,38 @@ def differences_of(columns: Sequence[ColumnValues], inside: Array) -> tuple[Diff
     if not found:
         return ()
     least = max(LEAST, PART_OF_LARGEST * abs(found[0].size))
+    values = {one.column.name: one for one in reversed(columns)}
     seen: set[str] = set()
-    kept = []
+    kept: list[Difference] = []
+    alike: dict[str, list[str]] = {}
     for each in found:
-        if abs(each.size) >= least and each.column not in seen:
-            seen.add(each.column)
+        if abs(each.size) < least or each.column in seen:
+            continue
+        seen.add(each.column)
+        like = next((one for one in kept if _are_alike(values[one.column], each, values)), None)
+        if like is not None:
+            alike.setdefault(like.column, []).append(each.column)
+        elif len(kept) < MOST:
             kept.append(each)
-    return tuple(kept[:MOST])
+    return tuple(
+        replace(one, words=f"{one.words}{_likewise(alike.get(one.column, []))}") for one in kept
+    )
+
+
+def _are_alike(one: ColumnValues, other: Difference, values: Mapping[str, ColumnValues]) -> bool:
+    """Whether two columns of numbers rise and fall together."""
+    both = np.stack([one.bounded, values[other.column].bounded])
+    both = both[:, np.isfinite(both).all(axis=0)]
+    if both.shape[1] < 3 or np.any(both.std(axis=1) == 0):
+        return False
+    return bool(np.corrcoef(both)[0, 1] >= ALIKE)
+
+
+def _likewise(names: Sequence[str]) -> str:
+    """Columns that say the same."""
+    if not names:
+        return ""
+    said = [quoted(name) for name in names[:MOST_ALIKE]]
+    if len(names) > MOST_ALIKE:
+        said.append(f"{len(names) - MOST_ALIKE:,} more")
+    return f", likewise {joined(said)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -275,6 +275,8 @@ def _report(
     )
     odd: OddRows = odd_rows(model, values, given.rows, distances, labels)
     copies = find_copies(space.prepared, given.hashes, given.rows, values)
+    # The section on copies says it, and whether it is to be expected.
+    findings = [one for one in given.findings if one.code != "D204"]
     leading = [one.column for each in components.shown for one in each.loadings]
     left_out = {}
     lacking = [
@@ -299,9 +301,7 @@ def _report(
         copies=copies,
         points=_points(model, scores, labels),
         gaps=_gaps(space, model, limit - (clock.monotonic() - began)),
-        data=columns_and_findings(
-            given.table, given.columns, given.findings, given.table.notes, leading
-        ),
+        data=columns_and_findings(given.table, given.columns, findings, given.table.notes, leading),
         advice=words.advice(given.table.source, groups, odd, copies),
         code=_code(given.table, given, count, None if not space.is_given else space.real, seed),
         versions=versions(),
@@ -369,6 +369,13 @@ def _groups(
                 y=float(centres[k, 1]),
             )
         )
+    if len(found) == 2 and {one.column for one in found[1].differences} <= {
+        one.column for one in found[0].differences
+    }:
+        # What is lower in one of two groups is higher in the other: that is said once.
+        first, second = found
+        said = words.mirrored(second.share, first.name)
+        found[1] = replace(second, mirrors=first.name, words=said)
     return tuple(found)
 
 

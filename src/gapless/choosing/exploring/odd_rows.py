@@ -98,6 +98,9 @@ class _Reasons:
         least = max(LEAST_DEVIATION, PART_OF_LARGEST * found[0][0])
         enough = [each for each in found if each[0] >= least]
         is_combined = all(self._is_common(name, place, group) for _, name, _, _ in enough)
+        if not is_combined:
+            # A level that many rows have makes none of them odd.
+            enough = [each for each in enough if not self._is_common(each[1], place, group)]
         said = (
             self._words(name, place, group, None if is_alone else expected)
             for _, name, expected, is_alone in (found if is_combined else enough)

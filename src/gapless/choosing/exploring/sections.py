@@ -117,6 +117,9 @@ class Group:
         The group in a sentence.
     x, y : float
         Its centre on the map.
+    mirrors : str
+        The other group, if there are two and this one differs from it in nothing else than it
+        does; "" otherwise.
     """
 
     name: str
@@ -127,6 +130,7 @@ class Group:
     words: str
     x: float
     y: float
+    mirrors: str = ""
 
 
 @dataclass(frozen=True, slots=True)

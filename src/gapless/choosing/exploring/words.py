@@ -102,6 +102,11 @@ def group(share: float, differences: Sequence[Difference]) -> str:
     return f"{percent(share, 0)} of the rows: {said or 'no single column stands out'}"
 
 
+def mirrored(share: float, other: str) -> str:
+    """The second of two groups, which differs from the first as the first from it."""
+    return f"{percent(share, 0)} of the rows: the reverse of {other}"
+
+
 def not_looked(is_short: bool) -> str:
     """Why nobody looked for groups."""
     return "there are too few distinct rows" if is_short else "there was too little time"

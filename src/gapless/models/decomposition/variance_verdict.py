@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -59,7 +60,7 @@ def judged_variance(
     if count == 1:
         words = f"1 component keeps {_percent(share)} of the {of}"
     if found.kind in ("exact", "optimal"):
-        verdict = f"{found.kind}: {words}, at most {_percent(found.relative_gap)} below the best."
+        verdict = f"{found.kind}: {words}, at most {_at_most(found.relative_gap)} below the best."
         return replace(found, verdict=verdict)
     if not is_proved:
         verdict = f"bound: {words}, and no others keep more than {_percent(most)}; {cure}."
@@ -73,3 +74,9 @@ def _percent(share: float) -> str:
     if 0 < share < 1e-4:
         return f"{100 * share:.1e} %"
     return percent(share, 2)
+
+
+def _at_most(share: float) -> str:
+    """A bound in percent, rounded up: to a hundredth, or where that says too little to 0.0001."""
+    unit = 1e-4 if share > 1e-4 else 1e-6
+    return percent(max(math.ceil(share / unit - 1e-9), 1) * unit, 2)
