@@ -78,5 +78,7 @@ def _percent(share: float) -> str:
 
 def _at_most(share: float) -> str:
     """A bound in percent, rounded up: to a hundredth, or where that says too little to 0.0001."""
+    if not math.isfinite(share):
+        return _percent(share)
     unit = 1e-4 if share > 1e-4 else 1e-6
     return percent(max(math.ceil(share / unit - 1e-9), 1) * unit, 2)
