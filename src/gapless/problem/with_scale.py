@@ -76,7 +76,7 @@ class WithScale(Problem):
             curved_rows = np.where(inside, squares, 0.0)
             if self.has_unit_weights:
                 curved = float(np.sum(curved_rows))
-                missing = total - limit * (self.n - np.count_nonzero(inside))
+                missing = total - limit * float(self.n - np.count_nonzero(inside))
             else:
                 curved = float(np.sum(s * curved_rows))
                 missing = total - limit * float(np.sum(np.where(inside, 0.0, s)))
