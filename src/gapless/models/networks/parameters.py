@@ -31,7 +31,7 @@ STEPS = 20
 # Numbers up to this size lose nothing that matters in float32.
 MODERATE = 1e4
 # A certificate of at most this many multiplications is computed by the fit, others on demand.
-LITTLE_WORK = 1e9
+LITTLE_WORK = 1e7
 # Shared by the docstrings of several classes and methods.
 DATA = """
 X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
