@@ -1,4 +1,4 @@
-"""The gradient of dense layers in one call of the core, against the layers one after the other."""
+"""Gradients and steps of dense layers in one call of the core, against the layers in turn."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def some_rows(loss, zeros=0.0, dtype=np.float64, rows=ROWS, features=FEATURES):
     return Rows(X.astype(dtype), y, weights, (features,), positions)
 
 
-def descended(rows, loss, rule, dtype, layers, count=1, **options):
+def descended(rows, loss, rule, dtype, layers, count=1, batch_size=19, **options):
     """The weights after some steps, and the losses of the epochs."""
     composition = Composition(layers, rows.shape)
     start = composition.begin(np.random.RandomState(0), dtype)
-    plan = Plan(rule, 0.3, 19, 2, **options)
+    plan = Plan(rule, 0.3, batch_size, 2, **options)
     progress = Progress.begin(start, rule, Pace("constant", 0.01), History())
     with threads(count):
         descent = Descent(BuiltIn(composition), rows, loss, plan)
@@ -78,14 +78,23 @@ def test_the_steps_are_those_of_the_layers(monkeypatch, loss, bend, zeros):
 
 @pytest.mark.parametrize(
     "rule",
-    [Plain(), Momentum(0.9), AveragedMomentum(0.2), Nesterov(0.9), Adam(), Adam(decay=0.1)],
+    [
+        Plain(),
+        Momentum(0.9),
+        AveragedMomentum(0.2),
+        Nesterov(0.9),
+        Nesterov(),
+        Adam(),
+        Adam(decay=0.1),
+    ],
     ids=repr,
 )
-def test_every_rule_takes_the_same_steps(monkeypatch, rule):
+@pytest.mark.parametrize("clip", [None, 0.5])
+def test_every_rule_takes_the_same_steps(monkeypatch, rule, clip):
     # In float64: Adam divides by gradients that are next to 0, which rounding changes.
     layers = (Dense(18), Tanh(), Dense(OUTPUTS))
     given = some_rows(Softmax(), 0.8), Softmax(), rule, np.dtype(np.float64), layers
-    ours, reference = both_ways(monkeypatch, *given, clip=0.5)
+    ours, reference = both_ways(monkeypatch, *given, clip=clip)
     np.testing.assert_allclose(ours[0], reference[0], rtol=1e-9, atol=1e-10)
 
 
@@ -106,6 +115,57 @@ def test_the_bits_do_not_depend_on_the_threads(zeros):
         assert value == found[0][0]
         np.testing.assert_array_equal(gradient, found[0][1])
         np.testing.assert_array_equal(z, found[0][2])
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.9])
+@pytest.mark.parametrize("rule", [Adam(), Nesterov(0.9)], ids=repr)
+def test_the_bits_of_steps_depend_neither_on_threads_nor_on_calls(monkeypatch, zeros, rule):
+    rows = some_rows(Softmax(), zeros, np.float32, rows=300, features=800)
+    layers = (Dense(120), ReLU(), Dense(OUTPUTS))
+    given = rows, Softmax(), rule, np.dtype(np.float32), layers
+    checks = []
+    monkeypatch.setattr(training, "check", lambda: checks.append(1))
+    theta, losses = descended(*given, batch_size=128)
+    # Two epochs of three steps, all of an epoch in one call; then at most two in one.
+    assert len(checks) == 2
+    parameters = theta.size
+    for count in (1, 2, 3):
+        found, again = descended(*given, count, batch_size=128)
+        np.testing.assert_array_equal(found, theta)
+        assert again == losses
+    monkeypatch.setattr(module, "MOST_WORK", 3 * parameters * 128 * 2)
+    checks.clear()
+    found, again = descended(*given, batch_size=128)
+    assert len(checks) == 4
+    np.testing.assert_array_equal(found, theta)
+    np.testing.assert_allclose(again, losses, rtol=1e-14)
+
+
+def test_lbfgs_minimises_the_same_objective(monkeypatch):
+    for loss in (Softmax(), Squared(), Logistic()):
+        rows = some_rows(loss, 0.5)
+        composition = Composition((Dense(18), Tanh(), Dense(OUTPUTS)), rows.shape)
+        start = composition.begin(np.random.RandomState(0), np.float64)
+        found = []
+        for known in (dense_batches, lambda *_: None):
+            monkeypatch.setattr(training, "dense_batches", known)
+            history = History()
+            training.minimise(
+                BuiltIn(composition),
+                start,
+                rows,
+                loss,
+                0.3,
+                tol=1e-6,
+                max_iter=5,
+                max_fun=100,
+                callback=lambda *_: False,
+                history=history,
+                score=lambda *_: 0.0,
+            )
+            found.append(history.loss)
+        assert len(found[0]) == 5
+        np.testing.assert_allclose(*found, rtol=1e-9)
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.9])

@@ -164,7 +164,7 @@ void all() {
 }
 
 // The gradient against differences: rows that are mostly 0 or not, in an order of their own, the
-// last group of four cut short, units that fill no panel, each loss and each bend.
+// last pair cut short, units that fill no panel, each loss and each bend.
 void dense_gradient_is_the_slope(Index n, Index d, Index units, std::int64_t bend_kind,
                                  OutputLoss loss, double zeros) {
     const Context context{blas, 2, never};
@@ -178,19 +178,18 @@ void dense_gradient_is_the_slope(Index n, Index d, Index units, std::int64_t ben
     std::vector<std::int64_t> classes(all), rows(n), position(all);
     for (Index i = 0; i < all; ++i) classes[i] = i % outputs, position[i] = all - 1 - i;
     for (Index i = 0; i < n; ++i) rows[i] = i + 1;
-    const Batch<double, double> batch{
-        x.data(),       position.data(),
-        rows.data(),    n,
-        classes.data(), (loss == OutputLoss::logistic ? signs : targets).data(),
-        weights.data()};
+    const Data<double, double> data{x.data(), position.data(), classes.data(),
+                                    (loss == OutputLoss::logistic ? signs : targets).data(),
+                                    weights.data()};
+    const RowList batch{rows.data(), n};
     const Index room = scratch_size(n, d);
-    std::vector<std::int32_t> index(room / 4);
+    std::vector<std::int32_t> index(room / 2);
     std::vector<double> value(room);
     const Scratch<double> scratch{index.data(), value.data()};
     auto theta = drawn<double>((d + 1) * units + (units + 1) * outputs);
     std::vector<double> gradient(theta.size()), unused(theta.size());
     const auto mean_loss = [&](std::vector<double>& to) {
-        return dense_gradient(network, batch, theta.data(), 0.0, z.data(), to.data(), scratch,
+        return dense_gradient(network, data, batch, theta.data(), 0.0, z.data(), to.data(), scratch,
                               context) /
                double(n);
     };
@@ -204,6 +203,31 @@ void dense_gradient_is_the_slope(Index n, Index d, Index units, std::int64_t ben
         theta[k] = here;
         CHECK(std::abs((above - below) / (2 * step) - gradient[k]) <=
               1e-6 * (1 + std::abs(gradient[k])));
+    }
+    // Two steps of each rule in one call, of which the last batch has fewer rows, are those that
+    // are taken one by one.
+    const Index half = (n + 1) / 2, steps = n > half ? 2 : 1;
+    const double lengths[] = {0.1, 0.05};
+    for (int which = 0; which < 4; ++which) {
+        std::vector<double> at_once(theta), one_by_one(theta), memory(theta.size(), 0.1);
+        std::vector<double> square(theta.size(), 0.2), memory_1(memory), square_1(square);
+        Rule<double> rule{
+            lengths,    which ? memory.data() : nullptr, which == 3 ? square.data() : nullptr, 0.7,
+            which == 2, {0, 0.9, 0.999, 1e-8, 0.01, 4}};
+        dense_steps(network, data, batch, half, rule, at_once.data(), 0.1, z.data(),
+                    gradient.data(), scratch, context);
+        rule.memory = which ? memory_1.data() : nullptr;
+        rule.square = which == 3 ? square_1.data() : nullptr;
+        const Range all_numbers{0, Index(theta.size())};
+        for (Index step = 0; step < steps; ++step) {
+            if (rule.is_ahead) look_ahead(rule, one_by_one.data(), all_numbers, unused.data());
+            const RowList some{rows.data() + step * half, std::min(half, n - step * half)};
+            dense_gradient(network, data, some, (rule.is_ahead ? unused : one_by_one).data(), 0.1,
+                           z.data(), gradient.data(), scratch, context);
+            take_step(rule, step, one_by_one.data(), gradient.data(), all_numbers);
+        }
+        CHECK(at_once == one_by_one);
+        CHECK(memory == memory_1 && square == square_1);
     }
 }
 

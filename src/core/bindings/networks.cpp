@@ -234,56 +234,123 @@ void adam(const VectorOut<T>& parameters, const VectorIn<T>& gradient, const Vec
               {length, beta_1, beta_2, epsilon, decay, steps});
 }
 
+// Rows for a network of dense layers, with what it is trained to do: the same arguments for its
+// gradient and its steps.
+template <class X, class T>
+struct DenseArguments {
+    DenseNetwork network;
+    Data<X, T> data;
+    RowList rows;
+
+    DenseArguments(const MatrixIn<X>& x, const Maybe<std::int64_t>& position,
+                   const VectorIn<std::int64_t>& chosen, const Maybe<std::int64_t>& classes,
+                   const std::optional<MatrixIn<T>>& targets, const VectorIn<double>& weights,
+                   const VectorIn<std::int64_t>& sizes, const VectorIn<std::int64_t>& bends,
+                   std::int64_t loss, const MatrixOut<double>& z)
+        : network{extent(bends, 0), sizes.data(), bends.data(), static_cast<OutputLoss>(loss)},
+          data{x.data(), data_or_null(position), data_or_null(classes),
+               targets ? targets->data() : nullptr, weights.data()},
+          rows{chosen.data(), extent(chosen, 0)} {
+        const Index layers = network.layers, all = extent(weights, 0);
+        check(layers >= 1 && extent(sizes, 0) == layers + 1,
+              "sizes must have one more than layers");
+        check(loss >= 0 && loss <= 2, "loss must be 0, 1 or 2");
+        for (Index l = 0; l < layers; ++l) {
+            check(bends.data()[l] >= 0 && bends.data()[l] <= 3, "bends must be 0 to 3");
+            check(sizes.data()[l] >= 1 && sizes.data()[l + 1] >= 1, "sizes must be at least 1");
+        }
+        const Index outputs = sizes.data()[layers];
+        check(extent(x, 1) == sizes.data()[0], "x must have as many columns as the network inputs");
+        check_shape(z, all, outputs, "z must have a row for each row and a column for each output");
+        check(position || extent(x, 0) == all, "x must have a row for each weight");
+        check_length(position, all, "position must have an entry for each weight");
+        check_length(classes, all, "classes must have an entry for each weight");
+        if (targets) check_shape(*targets, all, outputs, "targets must have the shape of z");
+        check(loss == 0 ? bool(classes) : bool(targets), "the loss needs targets");
+        check(rows.n > 0, "a batch must have rows");
+        for (Index i = 0; i < rows.n; ++i) {
+            const Index k = rows.index[i];
+            check(k >= 0 && k < all, "a row is out of range");
+            check(!position || (position->data()[k] >= 0 && position->data()[k] < extent(x, 0)),
+                  "a position is out of range");
+            check(loss != 0 || (classes->data()[k] >= 0 && classes->data()[k] < outputs),
+                  "a class is out of range");
+        }
+    }
+
+    // The memory for batches of so many rows, if it is enough.
+    Scratch<T> scratch(Index batch, const VectorOut<std::int32_t>& index,
+                       const VectorOut<T>& value) const {
+        const Index room = scratch_size(batch, network.sizes[0]);
+        check(extent(value, 0) >= room && 2 * extent(index, 0) >= room, "there is too little room");
+        return {index.data(), value.data()};
+    }
+
+    void check_parameters(Index count) const {
+        check(count == network.size(), "there must be an entry for each parameter");
+    }
+};
+
 // Returns Σ sᵢ ℓᵢ over the batch.
 template <class X, class T>
 double gradient_of_dense(const MatrixIn<X>& x, const Maybe<std::int64_t>& position,
                          const VectorIn<std::int64_t>& rows, const Maybe<std::int64_t>& classes,
                          const std::optional<MatrixIn<T>>& targets, const VectorIn<double>& weights,
                          const VectorIn<std::int64_t>& sizes, const VectorIn<std::int64_t>& bends,
-                         std::int64_t loss, const VectorIn<T>& theta, double strength,
-                         const MatrixOut<double>& z, const VectorOut<T>& gradient,
+                         std::int64_t loss, const MatrixOut<double>& z,
                          const VectorOut<std::int32_t>& index, const VectorOut<T>& value,
+                         const VectorOut<T>& gradient, const VectorIn<T>& theta, double strength,
                          int threads, double deadline) {
-    const Index layers = extent(bends, 0), all = extent(weights, 0);
-    check(layers >= 1 && extent(sizes, 0) == layers + 1, "sizes must have one more than layers");
-    check(loss >= 0 && loss <= 2, "loss must be 0, 1 or 2");
-    Index parameters = 0;
-    for (Index l = 0; l < layers; ++l) {
-        check(bends.data()[l] >= 0 && bends.data()[l] <= 3, "bends must be 0 to 3");
-        check(sizes.data()[l] >= 1 && sizes.data()[l + 1] >= 1, "sizes must be at least 1");
-        parameters += (sizes.data()[l] + 1) * sizes.data()[l + 1];
-    }
-    const Index outputs = sizes.data()[layers];
-    check(extent(x, 1) == sizes.data()[0], "x must have as many columns as the network inputs");
-    check(extent(theta, 0) == parameters && extent(gradient, 0) == parameters,
-          "theta and gradient must have an entry for each parameter");
-    check_shape(z, all, outputs, "z must have a row for each row and a column for each output");
-    check(position || extent(x, 0) == all, "x must have a row for each weight");
-    check_length(position, all, "position must have an entry for each weight");
-    check_length(classes, all, "classes must have an entry for each weight");
-    if (targets) check_shape(*targets, all, outputs, "targets must have the shape of z");
-    check(loss == 0 ? bool(classes) : bool(targets), "the loss needs targets");
-    for (Index i = 0; i < extent(rows, 0); ++i) {
-        const Index k = rows.data()[i];
-        check(k >= 0 && k < all, "a row is out of range");
-        check(!position || (position->data()[k] >= 0 && position->data()[k] < extent(x, 0)),
-              "a position is out of range");
-        check(loss != 0 || (classes->data()[k] >= 0 && classes->data()[k] < outputs),
-              "a class is out of range");
-    }
-    const DenseNetwork network{layers, sizes.data(), bends.data(), static_cast<OutputLoss>(loss)};
-    const Batch<X, T> batch{
-        x.data(),        data_or_null(position), rows.data(),
-        extent(rows, 0), data_or_null(classes),  targets ? targets->data() : nullptr,
-        weights.data()};
-    check(batch.n > 0, "a batch must have rows");
-    const Index room = scratch_size(batch.n, sizes.data()[0]);
-    check(extent(value, 0) >= room && 4 * extent(index, 0) >= room, "there is too little room");
-    const Scratch<T> scratch{index.data(), value.data()};
+    const DenseArguments<X, T> given(x, position, rows, classes, targets, weights, sizes, bends,
+                                     loss, z);
+    given.check_parameters(extent(theta, 0));
+    given.check_parameters(extent(gradient, 0));
+    const Scratch<T> scratch = given.scratch(given.rows.n, index, value);
     double sum = 0;
     run(threads, deadline, [&](const Context& context) {
-        sum = dense_gradient(network, batch, theta.data(), static_cast<T>(strength), z.data(),
-                             gradient.data(), scratch, context);
+        sum = dense_gradient(given.network, given.data, given.rows, theta.data(),
+                             static_cast<T>(strength), z.data(), gradient.data(), scratch, context);
+    });
+    return sum;
+}
+
+// Returns Σ sᵢ ℓᵢ over all batches. `numbers` are those of the rule: μ, or β₁, β₂, ε, δ of Adam.
+template <class X, class T>
+double steps_of_dense(const MatrixIn<X>& x, const Maybe<std::int64_t>& position,
+                      const VectorIn<std::int64_t>& rows, const Maybe<std::int64_t>& classes,
+                      const std::optional<MatrixIn<T>>& targets, const VectorIn<double>& weights,
+                      const VectorIn<std::int64_t>& sizes, const VectorIn<std::int64_t>& bends,
+                      std::int64_t loss, const MatrixOut<double>& z,
+                      const VectorOut<std::int32_t>& index, const VectorOut<T>& value,
+                      const VectorOut<T>& gradient, const VectorOut<T>& theta, double strength,
+                      Index batch, const std::optional<VectorOut<T>>& memory,
+                      const std::optional<VectorOut<T>>& square, const VectorIn<double>& numbers,
+                      bool is_ahead, Index steps, const VectorIn<double>& lengths, int threads,
+                      double deadline) {
+    const DenseArguments<X, T> given(x, position, rows, classes, targets, weights, sizes, bends,
+                                     loss, z);
+    given.check_parameters(extent(theta, 0));
+    given.check_parameters(extent(gradient, 0));
+    if (memory) given.check_parameters(extent(*memory, 0));
+    if (square) given.check_parameters(extent(*square, 0));
+    check(extent(numbers, 0) == (square ? 4 : 1), "a rule has one number, or four if it is Adam");
+    check(memory || !(square || is_ahead), "the rule needs a memory");
+    check(batch >= 1, "a batch must have rows");
+    check(extent(lengths, 0) == (given.rows.n + batch - 1) / batch,
+          "lengths must have an entry for each step");
+    const Scratch<T> scratch = given.scratch(std::min(batch, given.rows.n), index, value);
+    const double* of_rule = numbers.data();
+    Rule<T> rule{lengths.data(),
+                 memory ? memory->data() : nullptr,
+                 square ? square->data() : nullptr,
+                 of_rule[0],
+                 is_ahead,
+                 {}};
+    if (square) rule.adam = {0, of_rule[0], of_rule[1], of_rule[2], of_rule[3], steps};
+    double sum = 0;
+    run(threads, deadline, [&](const Context& context) {
+        sum = dense_steps(given.network, given.data, given.rows, batch, rule, theta.data(),
+                          static_cast<T>(strength), z.data(), gradient.data(), scratch, context);
     });
     return sum;
 }
@@ -292,8 +359,13 @@ template <class X, class T>
 void define_dense(nb::module_& m) {
     m.def("dense_gradient", &gradient_of_dense<X, T>, array("x"), maybe("position"), array("rows"),
           maybe("classes"), maybe("targets"), array("weights"), array("sizes"), array("bends"),
-          "loss"_a, array("theta"), "strength"_a, array("z"), array("gradient"), array("index"),
-          array("value"), "threads"_a, "deadline"_a);
+          "loss"_a, array("z"), array("index"), array("value"), array("gradient"), array("theta"),
+          "strength"_a, "threads"_a, "deadline"_a);
+    m.def("dense_steps", &steps_of_dense<X, T>, array("x"), maybe("position"), array("rows"),
+          maybe("classes"), maybe("targets"), array("weights"), array("sizes"), array("bends"),
+          "loss"_a, array("z"), array("index"), array("value"), array("gradient"), array("theta"),
+          "strength"_a, "batch"_a, maybe("memory"), maybe("square"), array("numbers"), "is_ahead"_a,
+          "steps"_a, array("lengths"), "threads"_a, "deadline"_a);
 }
 
 template <class T>

@@ -8,17 +8,19 @@
 #include "base/pieces.hpp"
 #include "base/team.hpp"
 #include "base/vectors.hpp"
+#include "networks/pairs.hpp"
+#include "networks/steps.hpp"
 
 namespace gapless {
 namespace {
 
-constexpr Index together = 4;  // rows whose entries are collected together
-constexpr Index stretch = 16;  // zeros are skipped by so many columns at a time
 // Collecting entries pays if at most this part of all columns is left, for so many units.
 constexpr double most_columns = 0.6;
 constexpr Index least_units = 16;
 // A piece of the batch has at least so many rows and multiplications.
 constexpr Index least_rows = 16, least_work = Index(1) << 22, most_pieces = 8;
+// A task of an update changes so many numbers.
+constexpr Index numbers_at_once = 1 << 14;
 
 // eˣ − 1 for x ≤ 0, with all digits also near 0, where it is r Σ rⁱ⁻¹/i!.
 template <class T>
@@ -103,230 +105,108 @@ double logistic_row(const T* z, Index outputs, const T* y, T factor, T* slope) {
     return sum;
 }
 
-// The entries of the first layer's input: of each group of four rows the columns where one of them
-// is not 0, with their numbers. Each group has room for all columns.
-template <class T>
-struct Groups {
-    Index n, d;
-    std::unique_ptr<std::int32_t[]> count;
-    std::int32_t* index;
-    T* value;
-
-    Groups(Index rows, Index columns, const Scratch<T>& scratch)
-        : n(rows),
-          d(columns),
-          count(uninitialized<std::int32_t>(size())),
-          index(scratch.index),
-          value(scratch.value) {}
-
-    Index size() const { return ceil_div(n, together); }
-    Index room() const { return ceil_div(d, stretch) * stretch; }
-
-    template <class X>
-    void collect(Index g, const X* const (&row)[together]) {
-        std::int32_t* to = index + g * room();
-        T* numbers = value + g * room() * together;
-        Index found = 0;
-        for (Index begin = 0; begin < d; begin += stretch) {
-            const Index end = std::min(d, begin + stretch);
-            int others = 0;
-#pragma omp simd reduction(+ : others)
-            for (Index j = begin; j < end; ++j)
-                others += (row[0][j] != 0) | (row[1][j] != 0) | (row[2][j] != 0) | (row[3][j] != 0);
-            if (others == 0) continue;
-            for (Index j = begin; j < end; ++j) {
-                // Written and then counted if it matters, so there is nothing to predict.
-                to[found] = static_cast<std::int32_t>(j);
-                bool is_other = false;
-                for (Index r = 0; r < together; ++r) {
-                    numbers[found * together + r] = static_cast<T>(row[r][j]);
-                    is_other |= row[r][j] != 0;
-                }
-                found += is_other;
-            }
-        }
-        count[g] = static_cast<std::int32_t>(found);
-    }
-};
-
-template <class T>
-constexpr Index panel_width = 2 * lanes_of<T>;
-
-template <class T>
-struct Two {
-    Vector<T> part[2];
-};
-
-// Some columns of a matrix of `width` columns, or as many as there are.
-template <class T>
-void read_panel(const T* from, Index width, Index first, Index rows, Two<T>* to) {
-    const Index count = std::min(panel_width<T>, width - first);
-    for (Index j = 0; j < rows; ++j) {
-        if (count == panel_width<T>) {
-            std::memcpy(&to[j], from + j * width + first, sizeof to[j]);
-            continue;
-        }
-        to[j] = {};
-        std::memcpy(&to[j], from + j * width + first, count * sizeof(T));
-    }
-}
-
-// Columns from `first` on of y = x W + b.
-template <class T>
-void forward_panel(const Groups<T>& x, const T* w, const T* b, Index units, Index first, T* y) {
-    const Index count = std::min(panel_width<T>, units - first);
-    const auto panel = uninitialized<Two<T>>(x.d + 1);
-    read_panel(w, units, first, x.d, panel.get());
-    read_panel(b, units, first, 1, panel.get() + x.d);
-    for (Index g = 0; g < x.size(); ++g) {
-        const std::int32_t* index = x.index + g * x.room();
-        const T* value = x.value + g * x.room() * together;
-        Vector<T> sum[together][2];
-#pragma GCC unroll 4
-        for (int r = 0; r < together; ++r)
-            for (int v = 0; v < 2; ++v) sum[r][v] = panel[x.d].part[v];
-        for (Index p = 0, end = x.count[g]; p < end; ++p, value += together) {
-            const Two<T>& row = panel[index[p]];
-#pragma GCC unroll 4
-            for (int r = 0; r < together; ++r)
-#pragma GCC unroll 2
-                for (int v = 0; v < 2; ++v) sum[r][v] += value[r] * row.part[v];
-        }
-        for (Index r = 0; r < std::min(together, x.n - g * together); ++r)
-            std::memcpy(y + (g * together + r) * units + first, sum[r], count * sizeof(T));
-    }
-}
-
-// Columns from `first` on of g = xᵀ dz + strength W.
-template <class T>
-void gradient_panel(const Groups<T>& x, const T* dz, const T* w, T strength, Index units,
-                    Index first, T* gradient) {
-    const Index count = std::min(panel_width<T>, units - first);
-    const auto sums = uninitialized<Two<T>>(x.d);
-    std::fill_n(sums.get(), x.d, Two<T>{});
-    for (Index g = 0; g < x.size(); ++g) {
-        const std::int32_t* index = x.index + g * x.room();
-        const T* value = x.value + g * x.room() * together;
-        Two<T> right[together] = {};
-        read_panel(dz + g * together * units, units, first, std::min(together, x.n - g * together),
-                   right);
-        for (Index p = 0, end = x.count[g]; p < end; ++p, value += together) {
-            Two<T>& to = sums[index[p]];
-#pragma GCC unroll 2
-            for (int v = 0; v < 2; ++v) {
-                // Two sums, because one would wait for its own additions.
-                const Vector<T> even =
-                    to.part[v] + value[0] * right[0].part[v] + value[2] * right[2].part[v];
-                const Vector<T> odd = value[1] * right[1].part[v] + value[3] * right[3].part[v];
-                to.part[v] = even + odd;
-            }
-        }
-    }
-    for (Index j = 0; j < x.d; ++j) {
-        T line[panel_width<T>];
-        std::memcpy(line, &sums[j], sizeof line);
-        const T* from = w + j * units + first;
-        T* to = gradient + j * units + first;
-        for (Index k = 0; k < count; ++k) to[k] = line[k] + strength * from[k];
-    }
-}
-
+// Gradients of one batch after the other, with the same memory for all.
 template <class X, class T>
 class Pass {
 public:
-    Pass(const DenseNetwork& network, const Batch<X, T>& batch, const T* theta,
+    Pass(const DenseNetwork& network, const Data<X, T>& data, Index most_rows,
          const Scratch<T>& scratch, const Context& context)
         : net_(network),
-          batch_(batch),
-          theta_(theta),
+          data_(data),
           scratch_(scratch),
           blas_(context.blas),
-          n_(batch.n) {
-        Index work = 0;
+          // Threads that have little to do take longer to start than to do it.
+          team_(pieces_of(network, most_rows) > 1 ? context.threads : 1) {
         for (Index l = 0; l < net_.layers; ++l) {
-            offset_.push_back(l ? offset_[l - 1] + size_of(l - 1) : 0);
-            y_.push_back(uninitialized<T>(n_ * units(l)));
-            dz_.push_back(uninitialized<T>(n_ * units(l)));
-            work += size_of(l);
+            offset_.push_back(l ? offset_[l - 1] + net_.size_of(l - 1) : 0);
+            y_.push_back(uninitialized<T>(most_rows * units(l)));
+            dz_.push_back(uninitialized<T>(most_rows * units(l)));
         }
-        const Index by_work = n_ * work / least_work;
-        pieces_ = std::max<Index>(1, std::min({n_ / least_rows, by_work, most_pieces}));
-        losses_.resize(n_);
+        losses_.resize(most_rows);
     }
 
-    double run(T strength, double* z, T* gradient, int threads) {
-        // Threads that have little to do take longer to start than to do it.
-        Team team(pieces_ > 1 ? threads : 1);
-        team_ = &team;
+    // The gradient for n of the rows at theta; the sum of their losses.
+    double gradient(const std::int64_t* rows, Index n, const T* theta, T strength, double* z,
+                    T* gradient) {
+        rows_ = rows, n_ = n, theta_ = theta, pieces_ = pieces_of(net_, n);
         read();
-        if (groups_)
-            team.each(panels(), [&](Index p) {
-                forward_panel(*groups_, weights(0), bias(0), units(0), p * panel_width<T>,
-                              y_[0].get());
+        if (pairs_)
+            team_.each(panels().size(), [&](Index p) {
+                panels().visit(p, [&](Index first, Index count, auto vectors) {
+                    forward_panel<vectors()>(*pairs_, weights(0), bias(0), units(0), first, count,
+                                             y_[0].get());
+                });
             });
-        team.each(pieces_, [&](Index p) { through(piece(p), z); });
+        team_.each(pieces_, [&](Index p) { through(piece(p), z); });
         gradients(strength, gradient);
         double sum = 0;
-        for (double loss : losses_) sum += loss;
+        for (Index i = 0; i < n; ++i) sum += losses_[i];
         return sum;
     }
 
+    Team& team() { return team_; }
+
 private:
+    static Index pieces_of(const DenseNetwork& network, Index n) {
+        const Index by_work = n * network.size() / least_work;
+        return std::max<Index>(1, std::min({n / least_rows, by_work, most_pieces}));
+    }
+
     Index inputs(Index l) const { return net_.sizes[l]; }
     Index units(Index l) const { return net_.sizes[l + 1]; }
-    Index size_of(Index l) const { return (inputs(l) + 1) * units(l); }
     const T* weights(Index l) const { return theta_ + offset_[l]; }
     const T* bias(Index l) const { return weights(l) + inputs(l) * units(l); }
     Bend kind(Index l) const { return static_cast<Bend>(net_.bends[l]); }
-    Index panels() const { return ceil_div(units(0), panel_width<T>); }
+    UnitPanels<T> panels() const { return {units(0)}; }
     Range piece(Index p) const { return {n_ * p / pieces_, n_ * (p + 1) / pieces_}; }
 
     const X* row(Index i) const {
-        const Index k = batch_.rows[std::min(i, n_ - 1)];
-        return batch_.x + (batch_.position ? batch_.position[k] : k) * inputs(0);
+        const Index k = rows_[std::min(i, n_ - 1)];
+        return data_.x + (data_.position ? data_.position[k] : k) * inputs(0);
     }
 
     // The entries of the batch, or all of it if there are many.
     void read() {
+        pairs_ = nullptr;
         if (units(0) >= least_units && inputs(0) >= stretch) {
-            groups_ = std::make_unique<Groups<T>>(n_, inputs(0), scratch_);
-            const Index first = std::min<Index>(groups_->size(), 4);
+            pairs_ = std::make_unique<Pairs<T>>(n_, inputs(0), scratch_.index, scratch_.value);
+            const Index first = std::min<Index>(n_, 16), rest = n_ - first;
             collect({0, first});
             if (is_sparse(first)) {
-                const Index tasks = std::min<Index>(pieces_, groups_->size() - first);
-                team_->each(tasks, [&](Index p) {
-                    const Index rest = groups_->size() - first;
+                const Index tasks = std::min<Index>(pieces_, rest);
+                team_.each(tasks, [&](Index p) {
                     collect({first + rest * p / tasks, first + rest * (p + 1) / tasks});
                 });
-                if (is_sparse(groups_->size())) return;
+                if (is_sparse(n_)) {
+                    team_.each(pairs_->blocks(), [&](Index b) { pairs_->transpose(b); });
+                    return;
+                }
             }
-            groups_ = nullptr;
+            pairs_ = nullptr;
         }
-        team_->each(pieces_, [&](Index p) {
+        team_.each(pieces_, [&](Index p) {
             for (Index i = piece(p).begin; i < piece(p).end; ++i)
                 std::copy_n(row(i), inputs(0), scratch_.value + i * inputs(0));
         });
     }
 
-    void collect(Range groups) {
-        for (Index g = groups.begin; g < groups.end; ++g) {
-            const Index i = g * together;
-            const X* const rows[together] = {row(i), row(i + 1), row(i + 2), row(i + 3)};
-            groups_->collect(g, rows);
-        }
+    void collect(Range rows) {
+        Index at = rows.begin * pairs_->room() / 2;
+        for (Index i = rows.begin; i < rows.end; ++i)
+            at = pairs_->collect(i, at, row(i), row(i + 2));
     }
 
-    bool is_sparse(Index groups) const {
+    bool is_sparse(Index rows) const {
         Index left = 0;
-        for (Index g = 0; g < groups; ++g) left += groups_->count[g];
-        return double(left) <= most_columns * double(groups) * double(inputs(0));
+        for (Index i = 0; i < rows; ++i) left += pairs_->count(i);
+        return 2.0 * double(left) <= most_columns * double(rows) * double(inputs(0));
     }
 
     // Some rows through all layers, and back to the derivatives of the first layer's sums.
     void through(Range rows, double* z) {
         for (Index l = 0; l < net_.layers; ++l) {
             T* y = y_[l].get() + rows.begin * units(l);
-            if (l > 0 || !groups_) {
+            if (l > 0 || !pairs_) {
                 const T* b = bias(l);
                 for (Index i = 0; i < rows.size(); ++i) std::copy_n(b, units(l), y + i * units(l));
                 gemm(blas_, units(l), rows.size(), inputs(l),
@@ -351,15 +231,15 @@ private:
 
     // The loss of a row of the batch and its slopes.
     void score(Index i, double* z) {
-        const Index last = net_.layers - 1, outputs = units(last), k = batch_.rows[i];
+        const Index last = net_.layers - 1, outputs = units(last), k = rows_[i];
         const T* out = y_[last].get() + i * outputs;
         T* slope = dz_[last].get() + i * outputs;
-        const double s = batch_.weights[k];
+        const double s = data_.weights[k];
         const T factor = static_cast<T>(s / double(n_));
-        const T* y = batch_.targets ? batch_.targets + k * outputs : nullptr;
+        const T* y = data_.targets ? data_.targets + k * outputs : nullptr;
         double loss = 0;
         if (net_.loss == OutputLoss::softmax)
-            loss = softmax_row(out, outputs, batch_.classes[k], factor, slope);
+            loss = softmax_row(out, outputs, data_.classes[k], factor, slope);
         else if (net_.loss == OutputLoss::squared)
             loss = squared_row(out, outputs, y, factor, slope);
         else
@@ -372,25 +252,27 @@ private:
 
     void gradients(T strength, T* gradient) {
         struct Task {
-            Index layer, first;
+            Index layer, part;  // a panel or a block of the weights, or −1: the biases
         };
         constexpr Index block = 128;
         std::vector<Task> tasks;
         for (Index l = 0; l < net_.layers; ++l) {
-            const bool by_groups = l == 0 && groups_;
-            const Index step = by_groups ? panel_width<T> : block;
-            for (Index k = 0; k < (by_groups ? units(0) : inputs(l)); k += step)
+            const Index blocks = ceil_div(inputs(l), block);
+            for (Index k = 0; k < (l == 0 && pairs_ ? panels().size() : blocks); ++k)
                 tasks.push_back({l, k});
             tasks.push_back({l, -1});
         }
-        team_->each(static_cast<Index>(tasks.size()), [&](Index t) {
-            const auto [l, first] = tasks[t];
+        team_.each(static_cast<Index>(tasks.size()), [&](Index t) {
+            const auto [l, part] = tasks[t];
             T* to = gradient + offset_[l];
             const T* dz = dz_[l].get();
-            if (first < 0) return bias_gradient(dz, units(l), to + inputs(l) * units(l));
-            if (l == 0 && groups_)
-                return gradient_panel(*groups_, dz, weights(0), strength, units(0), first, to);
-            const Index count = std::min(block, inputs(l) - first);
+            if (part < 0) return bias_gradient(dz, units(l), to + inputs(l) * units(l));
+            if (l == 0 && pairs_)
+                return panels().visit(part, [&](Index first, Index count, auto vectors) {
+                    gradient_panel<vectors()>(*pairs_, dz, weights(0), strength, units(0), first,
+                                              count, to);
+                });
+            const Index first = part * block, count = std::min(block, inputs(l) - first);
             const T* w = weights(l) + first * units(l);
             to += first * units(l);
             for (Index k = 0; k < count * units(l); ++k) to[k] = strength * w[k];
@@ -407,39 +289,89 @@ private:
     }
 
     const DenseNetwork& net_;
-    const Batch<X, T>& batch_;
-    const T* theta_;
+    const Data<X, T>& data_;
     Scratch<T> scratch_;
     const Blas& blas_;
-    Index n_, pieces_ = 1;
+    Team team_;
     std::vector<Index> offset_;
     std::vector<std::unique_ptr<T[]>> y_, dz_;
-    std::unique_ptr<Groups<T>> groups_;
     std::vector<double> losses_;
-    Team* team_ = nullptr;
+    // Of the present batch.
+    const std::int64_t* rows_ = nullptr;
+    const T* theta_ = nullptr;
+    Index n_ = 0, pieces_ = 1;
+    std::unique_ptr<Pairs<T>> pairs_;
 };
 
 }  // namespace
 
-Index scratch_size(Index n, Index d) {
-    return ceil_div(n, together) * together * ceil_div(d, stretch) * stretch;
+Index DenseNetwork::size_of(Index layer) const { return (sizes[layer] + 1) * sizes[layer + 1]; }
+
+Index DenseNetwork::size() const {
+    Index sum = 0;
+    for (Index l = 0; l < layers; ++l) sum += size_of(l);
+    return sum;
+}
+
+Index scratch_size(Index n, Index d) { return 2 * n * ceil_div(d, stretch) * stretch; }
+
+template <class X, class T>
+double dense_gradient(const DenseNetwork& network, const Data<X, T>& data, const RowList& batch,
+                      const T* theta, T strength, double* z, T* gradient, const Scratch<T>& scratch,
+                      const Context& context) {
+    Pass<X, T> pass(network, data, batch.n, scratch, context);
+    return pass.gradient(batch.index, batch.n, theta, strength, z, gradient);
 }
 
 template <class X, class T>
-double dense_gradient(const DenseNetwork& network, const Batch<X, T>& batch, const T* theta,
-                      T strength, double* z, T* gradient, const Scratch<T>& scratch,
-                      const Context& context) {
-    Pass<X, T> pass(network, batch, theta, scratch, context);
-    return pass.run(strength, z, gradient, context.threads);
+double dense_steps(const DenseNetwork& network, const Data<X, T>& data, const RowList& rows,
+                   Index batch, const Rule<T>& rule, T* theta, T strength, double* z, T* gradient,
+                   const Scratch<T>& scratch, const Context& context) {
+    const Index size = network.size(), tasks = ceil_div(size, numbers_at_once);
+    const auto ahead = uninitialized<T>(rule.is_ahead ? size : 0);
+    Pass<X, T> pass(network, data, std::min(batch, rows.n), scratch, context);
+    double sum = 0;
+    for (Index begin = 0, step = 0; begin < rows.n; begin += batch, ++step) {
+        const T* at = theta;
+        if (rule.is_ahead) {
+            pass.team().each(tasks, [&](Index t) {
+                const Range some = part(t, numbers_at_once, size);
+                look_ahead(rule, theta, some, ahead.get());
+            });
+            at = ahead.get();
+        }
+        const Index n = std::min(batch, rows.n - begin);
+        sum += pass.gradient(rows.index + begin, n, at, strength, z, gradient);
+        pass.team().each(tasks, [&](Index t) {
+            take_step(rule, step, theta, gradient, part(t, numbers_at_once, size));
+        });
+    }
+    return sum;
 }
 
-template double dense_gradient(const DenseNetwork&, const Batch<float, float>&, const float*, float,
-                               double*, float*, const Scratch<float>&, const Context&);
-template double dense_gradient(const DenseNetwork&, const Batch<float, double>&, const double*,
-                               double, double*, double*, const Scratch<double>&, const Context&);
-template double dense_gradient(const DenseNetwork&, const Batch<double, float>&, const float*,
-                               float, double*, float*, const Scratch<float>&, const Context&);
-template double dense_gradient(const DenseNetwork&, const Batch<double, double>&, const double*,
-                               double, double*, double*, const Scratch<double>&, const Context&);
+template double dense_gradient(const DenseNetwork&, const Data<float, float>&, const RowList&,
+                               const float*, float, double*, float*, const Scratch<float>&,
+                               const Context&);
+template double dense_steps(const DenseNetwork&, const Data<float, float>&, const RowList&, Index,
+                            const Rule<float>&, float*, float, double*, float*,
+                            const Scratch<float>&, const Context&);
+template double dense_gradient(const DenseNetwork&, const Data<float, double>&, const RowList&,
+                               const double*, double, double*, double*, const Scratch<double>&,
+                               const Context&);
+template double dense_steps(const DenseNetwork&, const Data<float, double>&, const RowList&, Index,
+                            const Rule<double>&, double*, double, double*, double*,
+                            const Scratch<double>&, const Context&);
+template double dense_gradient(const DenseNetwork&, const Data<double, float>&, const RowList&,
+                               const float*, float, double*, float*, const Scratch<float>&,
+                               const Context&);
+template double dense_steps(const DenseNetwork&, const Data<double, float>&, const RowList&, Index,
+                            const Rule<float>&, float*, float, double*, float*,
+                            const Scratch<float>&, const Context&);
+template double dense_gradient(const DenseNetwork&, const Data<double, double>&, const RowList&,
+                               const double*, double, double*, double*, const Scratch<double>&,
+                               const Context&);
+template double dense_steps(const DenseNetwork&, const Data<double, double>&, const RowList&, Index,
+                            const Rule<double>&, double*, double, double*, double*,
+                            const Scratch<double>&, const Context&);
 
 }  // namespace gapless

@@ -1,10 +1,11 @@
-"""Batches of a network of dense layers alone: their gradient in one call of the core.
+"""Batches of a network of dense layers alone: gradients or whole steps in one call of the core.
 
 The layers' own `forward` and `backward` say what is computed; this gives the same up to rounding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,7 @@ from ..._ground import core
 from ..._ground.interrupt import check, deadline
 from ..._ground.threads import thread_count
 from ...losses import Logistic, Loss, Softmax, Squared
+from ...solvers import Adam, Memory, Momentum, Nesterov, Plain, Update
 from .composition import Composition
 from .engines import BuiltIn, Engine
 from .layers import Dense, Identity, Layer, ReLU, Sigmoid, Tanh
@@ -73,6 +75,44 @@ class DenseBatches:
             gradient += theta.dtype.type((end - start) / len(batch)) * of_piece
         return total, gradient
 
+    def steps_at_once(self, rule: Update, batch_size: int, parameters: int) -> int:
+        """How many steps of a rule one call takes; 0 if the core does not take them."""
+        if _numbers(rule) is None:
+            return 0
+        return max(1, MOST_WORK // (3 * parameters)) // batch_size
+
+    def steps(
+        self,
+        theta: Array,
+        rows: Array,
+        batch_size: int,
+        strength: float,
+        z: Array,
+        rule: Update,
+        lengths: Sequence[float],
+        memory: Memory,
+    ) -> tuple[float, Memory]:
+        """A step by the gradient of each batch of the rows in turn; Σ sᵢℓᵢ, each before its step.
+
+        Changes theta and the arrays of the memory.
+        """
+        kept = memory.arrays[0]
+        value = core.dense_steps(
+            *self._data(rows, batch_size, theta, z),
+            theta,
+            strength,
+            batch_size,
+            kept[0] if kept else None,
+            kept[1] if len(kept) > 1 else None,
+            np.array(_numbers(rule)),
+            isinstance(rule, Nesterov),
+            memory.steps,
+            np.array(lengths, dtype=np.float64),
+            thread_count(),
+            deadline(),
+        )
+        return value, Memory(memory.steps + len(lengths), memory.arrays)
+
     @staticmethod
     def _cuts(rows: int, parameters: int) -> list[int]:
         """Where a batch is cut; forward, backward and the gradient take a product each."""
@@ -83,28 +123,28 @@ class DenseBatches:
     def _of_piece(
         self, theta: Array, batch: Array, strength: float, z: Array
     ) -> tuple[float, Array]:
-        rows, room = self.rows, core.dense_scratch_size(len(batch), int(self.sizes[0]))
-        gradient = self._kept("gradient", theta.size, theta.dtype)
-        value = core.dense_gradient(
-            rows.X,
-            rows.positions,
-            batch,
+        data = self._data(batch, len(batch), theta, z)
+        value = core.dense_gradient(*data, theta, strength, thread_count(), deadline())
+        return value, self.kept["gradient"]
+
+    def _data(self, rows: Array, batch_size: int, theta: Array, z: Array) -> tuple[Any, ...]:
+        """What both functions of the core take: the rows, the network, and memory."""
+        given, room = self.rows, core.dense_scratch_size(batch_size, int(self.sizes[0]))
+        return (
+            given.X,
+            given.positions,
+            rows,
             self.classes,
             self.targets,
-            rows.weights,
+            given.weights,
             self.sizes,
             self.bends,
             self.loss,
-            theta,
-            strength,
             z,
-            gradient,
-            self._kept("index", room // 4, np.int32),
+            self._kept("index", room // 2, np.int32),
             self._kept("value", room, theta.dtype),
-            thread_count(),
-            deadline(),
+            self._kept("gradient", theta.size, theta.dtype),
         )
-        return value, gradient
 
     def _kept(self, name: str, size: int, dtype: Any) -> Array:
         if name not in self.kept or len(self.kept[name]) < size:
@@ -128,6 +168,18 @@ def dense_batches(engine: Engine, rows: Rows, loss: Loss, dtype: Any) -> DenseBa
     sizes = np.array([*engine.composition.shape, *(k for k, _ in units)], np.int64)
     bends = np.array([bend for _, bend in units], np.int64)
     return DenseBatches(rows, classes, targets, sizes, bends, LOSSES[loss])
+
+
+def _numbers(rule: Update) -> tuple[float, ...] | None:
+    """The numbers of a rule that the core knows: of Adam, or the part of a change repeated."""
+    match rule:
+        case Adam():
+            return rule.beta_1, rule.beta_2, rule.epsilon, rule.decay
+        case Momentum() | Nesterov(factor=float()):
+            return (float(rule.factor),)
+        case Plain():
+            return (0.0,)
+    return None
 
 
 def _units(composition: Composition) -> list[tuple[int, int]] | None:

@@ -204,6 +204,8 @@ class Descent:
         self.score, self.aside = score, aside
         self.total = float(rows.weights.sum())
         self._prepared: dict[Any, DenseBatches | None] = {}
+        # Of all rows, each at its turn in an epoch.
+        self._outputs = np.empty((len(rows.weights), engine.composition.outputs))
 
     def through(
         self,
@@ -254,14 +256,19 @@ class Descent:
     ) -> tuple[float, Array]:
         """A step for each batch; the sum of the losses before their steps, and the outputs."""
         size = self.plan.batch_size
-        loss, z = 0.0, np.empty((len(order), self.engine.composition.outputs))
+        loss, z = 0.0, self._outputs
         # Batch normalisation cannot learn from a last batch of one row, which has no spread.
         fewest = 2 if self.engine.composition.joins_rows else 1
         ends = [*range(size, len(order) - fewest + 1, size), len(order)]
-        for k, (start, end) in enumerate(pairwise([0, *ends])):
-            check()
-            batch = order[start:end]
-            loss += self._step(progress, batch, (*seed, k), z)
+        at_once = self._steps_at_once(progress)
+        if at_once:
+            for start in range(0, len(order), at_once * size):
+                check()
+                loss += self._steps(progress, order[start : start + at_once * size], z)
+        else:
+            for k, (start, end) in enumerate(pairwise([0, *ends])):
+                check()
+                loss += self._step(progress, order[start:end], (*seed, k), z)
         progress.rows_seen += len(order)
         return loss, z
 
@@ -270,6 +277,32 @@ class Descent:
         if self.score is None or not np.all(np.isfinite(z)):
             return math.nan
         return float(self.score(rows.y, z, rows.weights))
+
+    def _steps_at_once(self, progress: Progress) -> int:
+        """How many steps the core takes in one call; 0 if they are taken one by one."""
+        plan, theta = self.plan, progress.weights.theta
+        known = self._batches(theta.dtype)
+        if known is None or plan.clip is not None:
+            return 0
+        return known.steps_at_once(plan.rule, plan.batch_size, theta.size)
+
+    def _steps(self, progress: Progress, rows: Array, outputs: Array) -> float:
+        """Steps for the batches of some rows, by the core; the sum of the losses before them."""
+        plan, theta = self.plan, progress.weights.theta
+        known, first = self._batches(theta.dtype), progress.memory.steps
+        assert known is not None
+        lengths = [progress.pace.length(first + k) for k in range(-(-len(rows) // plan.batch_size))]
+        value, progress.memory = known.steps(
+            theta,
+            rows,
+            plan.batch_size,
+            plan.alpha / len(self.rows.weights),
+            outputs,
+            plan.rule,
+            lengths,
+            progress.memory,
+        )
+        return value
 
     def _step(
         self, progress: Progress, batch: Array, seed: tuple[int, ...], outputs: Array
@@ -428,13 +461,19 @@ def minimise(
     """L-BFGS on all rows (Liu and Nocedal 1989); the best weights, and why it ended."""
     began, total = time.monotonic() - history.last_second, float(rows.weights.sum())
     best: list[Any] = [math.inf, weights.theta.copy()]
-    z = np.zeros((len(rows.weights), engine.composition.outputs))
+    n = len(rows.weights)
+    z, every = np.zeros((n, engine.composition.outputs)), np.arange(n)
+    known = dense_batches(engine, rows, loss, weights.theta.dtype)
+
+    def both(theta: Array) -> tuple[float, Array]:
+        if known is None:
+            return value_and_gradient(engine, replace(weights, theta=theta), rows, loss, alpha, z)
+        value, mean = known.gradient(theta, every, alpha / n, z)
+        return value + penalty(engine.composition, theta, alpha), n * mean
 
     def objective(theta: Array) -> tuple[float, Array]:
         check()
-        value, gradient = value_and_gradient(
-            engine, replace(weights, theta=theta), rows, loss, alpha, z
-        )
+        value, gradient = both(theta)
         if value < best[0]:
             best[:] = value, theta.copy()
         return value / total, gradient / total
