@@ -4,9 +4,10 @@
     python -m benchmarks.networks --quick
 
 60,000 digits of MNIST in float32. A perceptron with one hidden layer of 128 units, with the same
-batches and steps for all: seconds until 97 % of 10,000 other digits are right, a whole fit with as
-many epochs as that takes. A small convolutional network, the same layers for all, 3 epochs: seconds
-an epoch. Seconds are those of the processor on one thread, and of the clock on all threads.
+batches and steps for all: a whole fit of 3 epochs, and one with as many epochs as it takes until
+97 % of 10,000 other digits are right. A small convolutional network, the same layers for all, 3
+epochs. The judge prints the accuracy on the other digits. Seconds are those of the processor on one
+thread, and of the clock on all threads.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ from .kernels import Data, timing
 from .paths import show, write
 
 RESULTS = KERNEL_RESULTS.with_name("networks.csv")
-HIDDEN, BATCH, STEP, GOAL, MOST_EPOCHS = 128, 200, 0.003, 0.97, 12
-MLP, CNN = "MLP to 97 % of MNIST", "CNN on MNIST, 3 epochs"
+HIDDEN, BATCH, STEP, GOAL, EPOCHS, MOST_EPOCHS = 128, 200, 0.003, 0.97, 3, 12
+MLP, MLP_TO_GOAL = "MLP on MNIST, 3 epochs", "MLP to 97 % of MNIST"
+CNN = "CNN on MNIST, 3 epochs"
 THREADS = ("one thread", "all threads")
-CNN_BATCH, CNN_STEP, CNN_EPOCHS = 128, 0.002, 3
+CNN_BATCH, CNN_STEP = 128, 0.002
 
 Predict = Callable[[np.ndarray], np.ndarray]
 
@@ -161,7 +163,7 @@ def epochs_needed(train: Any, data: Data) -> int:
 def compare(problem: str, libraries: Any, epochs: Any, data: Data, repeats: int) -> list[dict]:
     """All libraries, in turn, on one thread by processor and on all by the clock."""
     rows = []
-    for count, name in ((1, "one thread"), (None, "all threads")):
+    for count, name in zip((1, None), THREADS):
         times: dict[str, list[float]] = {library: [] for library in libraries}
         right: dict[str, float] = {}
         for _ in range(repeats):
@@ -181,25 +183,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Networks on MNIST, against peers.")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", default="", help="problems whose name contains this")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, nothing written")
+    parser.add_argument(
+        "--quick", action="store_true", help="an epoch on a tenth of the rows, nothing written"
+    )
     options = parser.parse_args()
     data = digits(10 if options.quick else 1)
     repeats = 1 if options.quick else options.repeats
+    few = 1 if options.quick else EPOCHS
     rows = []
     if options.only in MLP:
-        needed = {
-            name: 3 if options.quick else epochs_needed(train, data)
-            for name, train in PERCEPTRONS.items()
-        }
-        rows += compare(MLP, PERCEPTRONS, needed, data, repeats)
+        rows += compare(MLP, PERCEPTRONS, dict.fromkeys(PERCEPTRONS, few), data, repeats)
+    if options.only in MLP_TO_GOAL and not options.quick:
+        needed = {name: epochs_needed(train, data) for name, train in PERCEPTRONS.items()}
+        rows += compare(MLP_TO_GOAL, PERCEPTRONS, needed, data, repeats)
     if options.only in CNN:
-        epochs = dict.fromkeys(CONVOLUTIONS, 1 if options.quick else CNN_EPOCHS)
-        rows += compare(CNN, CONVOLUTIONS, epochs, data, 1)
+        rows += compare(CNN, CONVOLUTIONS, dict.fromkeys(CONVOLUTIONS, few), data, 1)
     problems = list(dict.fromkeys(row["problem"] for row in rows))
     for problem in problems:
         show([row for row in rows if row["problem"] == problem])
     if not options.quick:
-        write(rows, RESULTS, [f"{p}, {t}" for p in (MLP, CNN) for t in THREADS])
+        write(rows, RESULTS, [f"{p}, {t}" for p in (MLP, MLP_TO_GOAL, CNN) for t in THREADS])
 
 
 if __name__ == "__main__":
