@@ -176,7 +176,8 @@ def _numbers(rule: Update) -> tuple[float, ...] | None:
         case Adam():
             return rule.beta_1, rule.beta_2, rule.epsilon, rule.decay
         case Momentum() | Nesterov(factor=float()):
-            return (float(rule.factor),)
+            factor = rule.factor
+            return None if factor is None else (float(factor),)
         case Plain():
             return (0.0,)
     return None
