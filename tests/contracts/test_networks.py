@@ -755,6 +755,14 @@ def test_a_fit_that_fails_leaves_the_history_as_it_was(seed):
     assert (len(model.history_.loss), model._optimizer.memory.steps) == (1, steps)
 
 
+def test_a_training_ends_once_a_weight_is_not_finite(seed, capsys):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    steps = {"solver": "sgd", "learning_rate_init": 1e6, "max_iter": 200, "verbose": True}
+    with pytest.raises(ValueError, match="non-finite"):
+        gapless.MLPRegressor(hidden_layer_sizes=4, random_state=0, **steps).fit(X, 100 * y)
+    assert 0 < capsys.readouterr().out.count("Iteration") < 100
+
+
 def test_a_warm_start_continues_the_curve(seed):
     X, y = make_data(gapless.MLPRegressor, seed)
     model = fit(gapless.MLPRegressor(**FEW, warm_start=True), X, y)

@@ -225,7 +225,10 @@ class Descent:
                         self._visit(progress, self._order(random), (seed, epoch, visit))
                     self._epoch(progress, self._order(random), (seed, epoch), began)
                     requested = callback(progress.history, self.plan.tol)
-                    if self._has_settled(progress):
+                    # Once a weight is not finite, no step makes it so again.
+                    if self._has_settled(progress) or not np.all(
+                        np.isfinite(progress.weights.theta)
+                    ):
                         return "settled"
                     if requested:
                         return "callback"
