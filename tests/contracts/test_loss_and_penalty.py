@@ -59,7 +59,7 @@ def unfriendly(loss, penalty):
 
 
 @pytest.mark.parametrize("penalty", sorted(Penalty.registry))
-@pytest.mark.parametrize("loss", sorted(n for n, cls in FITTED.items() if not cls().has_class_box))
+@pytest.mark.parametrize("loss", sorted(FITTED))
 def test_every_cell_is_solved_on_unfriendly_data_or_says_why_not(loss, penalty):
     problem = unfriendly(FITTED[loss](), by_name(penalty))
     certificate = certify(problem, solve(problem).parameters)

@@ -175,7 +175,7 @@ def test_unseen_data_by_refits(name):
 
 
 @every_hinge
-@pytest.mark.parametrize("size", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("size", [0.1, 1.0, 100.0, 1e20])
 def test_nearest_slopes_are_the_nearest(name, size):
     """⟨t − u, v − u⟩ ≤ 0 for all v of the domain, which characterises the projection."""
     rng = np.random.default_rng(0)

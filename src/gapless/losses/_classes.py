@@ -8,6 +8,9 @@ import numpy as np
 
 from ._base import Array, DualBox, Loss
 
+# A sum of slopes, in units of their width, that is no longer the rounding of a few additions.
+ROUNDING = 1e-12
+
 
 def ahead(y: Array, z: Array, margin: float) -> Array:
     """How much too large the score of each rival is: max(0, Δ + zₖ − z_y), (n, K).
@@ -47,16 +50,28 @@ def nearest_slopes(t: Array, box: DualBox) -> Array:
     last = 2 * K - 1 - np.argmax(left[:, ::-1] >= 0, axis=1)
     inside = np.maximum(counts[rows, last], 1)
     mu = ends[rows, last] + left[rows, last] / inside
-    u = np.clip(t - mu[:, None], box.lower, box.upper)
-    return _summing_to_zero(u, box)
+    beyond = t - mu[:, None]
+    return _summing_to_zero(np.clip(beyond, box.lower, box.upper), beyond, box)
 
 
-def _summing_to_zero(u: Array, box: DualBox) -> Array:
-    """u with the rounding of its sum subtracted from the entries strictly inside their interval."""
+def _summing_to_zero(u: Array, beyond: Array, box: DualBox) -> Array:
+    """u with the rounding of its sum subtracted from the entries strictly inside their interval.
+
+    Where t is so large that t − μ has no digits left, from those nearest to μ, to their bounds.
+    """
     is_inside = (u > box.lower) & (u < box.upper)
     count = np.maximum(is_inside.sum(axis=1, keepdims=True), 1)
     u -= is_inside * (u.sum(axis=1, keepdims=True) / count)
-    return np.clip(u, box.lower, box.upper, out=u)
+    np.clip(u, box.lower, box.upper, out=u)
+    rest = u.sum(axis=1)
+    width = np.max(box.upper - box.lower, axis=1)
+    rows = np.flatnonzero(np.abs(rest) > ROUNDING * width)
+    order = np.argsort(np.abs(beyond[rows]), axis=1, kind="stable")
+    for k in order.T:
+        before = u[rows, k]
+        u[rows, k] = np.clip(before - rest[rows], box.lower[rows, k], box.upper[rows, k])
+        rest[rows] += u[rows, k] - before
+    return u
 
 
 @dataclass(frozen=True, eq=False)
