@@ -20,8 +20,8 @@ from gapless._ground.threads import threads
 from gapless.losses import EpsilonInsensitive, Hinge, Huber, Loss, Quantile
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, L2Norm, NoPenalty, Penalty
 from gapless.problem.problem import Parameters, Problem
-from gapless.solvers import registry, solve
-from gapless.solvers._base import run
+from gapless.solvers import Point, registry, solve
+from gapless.solvers._base import Registered, run
 from gapless.solvers.dual import is_quick
 
 # Solvers for penalties that are not convex are tested in test_not_convex.py, and with p-norms every
@@ -487,3 +487,15 @@ def test_rows_without_weight_do_not_decide_how_a_fit_begins(rng):
     rows, labels = np.vstack([X, 1e4 * X]), np.concatenate([y, y])
     more = Problem(Design(rows), labels, Hinge(), L2(100.0), np.repeat([1.0, 0.0], 40))
     assert is_quick(few) and is_quick(more)
+
+
+def test_a_solver_that_gets_stuck_returns_no_less_than_the_model_without_features(rng):
+    def run_away(problem, start):
+        yield Point(start.w + 1e9, start.b)
+
+    problem = make(Hinge, L2(1.0), rng)
+    solution = run(Registered("runaway", run_away, lambda problem: None, 10), problem)
+    assert solution.status == "stalled"
+    null = problem.null
+    assert solution.primal == problem.primal(null.w, null.b)
+    np.testing.assert_array_equal(solution.parameters.w, null.w)

@@ -264,11 +264,12 @@ class Monitor:
         return 8 * EPS * (abs(self.best[0]) + self.problem.scale)
 
     def solution(self, status: str, name: str) -> Solution:
-        """The best point found; the start if there is none."""
-        problem = self.problem
-        if self.best is None:
-            null = problem.null
-            self.best = (problem.primal(null.w, null.b), null.w, null.b)
+        """The best point found; the model without features if there is none, or a worse one."""
+        problem, null = self.problem, self.problem.null
+        if self.best is None or (status == "stalled" and problem.penalty.is_convex):
+            primal = problem.primal(null.w, null.b)
+            if self.best is None or not self.best[0] <= primal:
+                self.best = (primal, null.w, null.b)
         primal, w, b = self.best
         theta = self.bound.theta if self.bound is not None else None
         dual = self.bound.dual if self.bound is not None else -math.inf
