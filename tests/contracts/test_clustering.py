@@ -230,13 +230,15 @@ def test_clusters_of_different_widths_and_directions_are_found(d):
     assert KMeans("auto", random_state=0).fit(X).n_clusters_ == 3
 
 
-@pytest.mark.parametrize("shape", ["long", "flat", "skewed"])
-def test_one_cloud_of_any_shape_is_one_cluster(shape):
+@pytest.mark.parametrize("shape", ["long", "flat", "skewed", "with several tails"])
+def test_one_cloud_is_one_cluster(shape):
     rng = np.random.default_rng(5)
     clouds = {
         "long": rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)),
         "flat": rng.uniform(size=(200, 4)),
         "skewed": rng.exponential(size=(200, 4)),
+        # Two clusters cut off one tail, in another fold another one.
+        "with several tails": np.random.default_rng([5, 1, 4]).normal(size=(200, 4)) ** 2,
     }
     assert KMeans("auto", random_state=0).fit(clouds[shape]).n_clusters_ == 1
 

@@ -1,6 +1,7 @@
 """Gaps between clusters: rows are rarer midway between two centres than near either of them.
 
-A single cloud of any shape, long, skewed or heavy-tailed, has no such gap, however it is cut.
+A single cloud, which is densest in one place, has no such gap along a line towards that place.
+Where its tails are cut off, other rows give other clusters.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ class Line(NamedTuple):
     direction: Array
     start: float
     end: float
+
+
+def are_the_same(centers: Array, others: Array) -> bool:
+    """Whether each of some centres is nearest to another one of the others, and none is left."""
+    nearest = ((centers[:, None] - others[None]) ** 2).sum(axis=2).argmin(axis=1)
+    return np.array_equal(np.sort(nearest), np.arange(len(others)))
 
 
 def in_order_of(centers: Array, others: Array) -> Array:

@@ -87,8 +87,8 @@ class KMeans(
         The number of clusters k. "auto" chooses it in two steps. Clusters define a density, a
         Gaussian around each centre: the smallest number under which unseen rows are least
         surprising, within one standard error, is an upper limit. Up to it, the largest number is
-        taken for which unseen rows are clearly rarer midway between any two neighbouring centres
-        than near either of them; 1 if there is none.
+        taken for which all folds find the same clusters, and unseen rows are clearly rarer midway
+        between any two neighbouring centres than near either of them; 1 if there is none.
     init : {"k-means++", "random"}, callable or array-like of shape (k, n_features), \
 default="k-means++"
         The first centres: rows drawn far apart, rows drawn at random, a function of

@@ -3,7 +3,8 @@
 Clusters define a density, a mixture of Gaussians around the centres. With every cluster the
 distance of unseen rows falls, but from some number on they become more surprising under that
 density: this tells too many clusters from too few. Their number is chosen by it as well, provided
-that there are gaps between the clusters: a skewed cloud is no Gaussian, and yet but one cluster.
+that there are gaps between the clusters, and that other rows give the same ones: a skewed cloud is
+no Gaussian, and yet but one cluster.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ...unseen import (
 )
 from .gaps_between import (
     Line,
+    are_the_same,
     counts_between,
     doubt,
     in_order_of,
@@ -245,9 +247,9 @@ def choose_clusters(rows: ClusterRows, plan: Plan, seed: int) -> ScoredChoice | 
     """The number of clusters under which unseen rows are least surprising, if there are gaps.
 
     Of the numbers whose mean surprise is within one standard error of the least, row by row, the
-    smallest is taken, and of those up to it the largest with a gap between any two neighbouring
-    clusters. Large tables are judged by a sample. None if there are too few distinct rows to leave
-    some out.
+    smallest is taken, and of those up to it the largest whose clusters each fold finds, with a gap
+    between any two neighbouring ones. Large tables are judged by a sample. None if there are too
+    few distinct rows to leave some out.
     """
     distinct = rows.distinct
     if len(distinct.first) < FOLDS:
@@ -331,16 +333,20 @@ class _Trials:
         return ClusterRows(self.rows.design.rows(rows), self.rows.weights[rows])
 
     def are_apart(self, k: int) -> bool:
-        """Whether rows that are held out are rarer between any two neighbouring clusters."""
+        """Whether the clusters of each fold are those of all rows, with gaps between neighbours.
+
+        In a gap, rows that are held out are rarer than near the centres on both sides.
+        """
         if k == 1:
             return True
         whole = self.plan.best(self.rows, k, self.seed).centers.astype(np.float64)
         pairs = list(neighbours(whole))
         counts = np.zeros((len(pairs), 3))
-        for (train, test), centers in zip(self.folds, self.of(k).centers):
-            if len(centers) < k:
+        for (train, test), found in zip(self.folds, self.of(k).centers):
+            centers = found.astype(np.float64)
+            if not are_the_same(centers, whole):
                 return False
-            own = in_order_of(centers.astype(np.float64), whole)
+            own = in_order_of(centers, whole)
             counts += self._counts(self._part(train), self._part(test), own, pairs)
         return all(
             part_midway(each) <= MOST_MIDWAY and doubt(each) <= MOST_DOUBT for each in counts
