@@ -80,7 +80,9 @@ def test_groups_are_named_by_size(groups):
 def test_a_skewed_cloud_with_a_category_has_no_groups(seed):
     found = gapless.explore(one_cloud(seed))
     assert found.report.groups.shown == ()
-    assert found.report.answer.startswith("No groups: the 240 rows form one cloud")
+    assert found.report.answer.startswith(
+        "No groups: apart from the levels of categories, the 240 rows form one cloud"
+    )
     assert set(found.labels) == {"A"}
 
 
@@ -182,6 +184,23 @@ def test_a_combination_of_usual_values_can_be_odd():
     first = gapless.explore(table, clusters=1).report.odd.shown[0]
     assert first.row == 6
     assert "where its other columns suggest" in first.words
+
+
+def test_a_rare_combination_of_usual_levels_is_told_by_its_share():
+    rng = np.random.default_rng(0)
+    size = rng.integers(2, size=300)
+    table = pl.DataFrame(
+        {
+            "size": np.where(size, "large", "small"),
+            "place": np.where(size, "town", "village"),
+            "x": rng.normal(size=300),
+        }
+    )
+    table[7, "size"], table[7, "place"] = "large", "village"
+    first = gapless.explore(table, clusters=1).report.odd.shown[0]
+    assert first.row == 8
+    assert first.words.startswith("a rare combination, as in 0.3 % of all rows: '")
+    assert "'size' is 'large'" in first.words and "'place' is 'village'" in first.words
 
 
 def test_equal_and_nearly_equal_rows_are_listed():

@@ -74,7 +74,8 @@ class ColumnValues:
             return str(np.datetime64(int(value), "us").astype("datetime64[D]"))
         if value == round(value) and abs(value) < 1e7:
             # Years and the like read better without a comma.
-            return f"{value:.0f}" if abs(value) < 10_000 else f"{value:,.0f}"
+            is_large = max(abs(value), np.nanmax(np.abs(self.numbers))) >= 10_000
+            return f"{value:,.0f}" if is_large else f"{value:.0f}"
         return three_digits(value)
 
     def differences(self, inside: Array) -> Iterator[Difference]:

@@ -259,6 +259,7 @@ def _report(
     began, limit = clocked
     scores, labels, distances = placed
     components = _components(given, space)
+    has_categories = any(one.column.role == "category" for one in values)
     known = search.chosen if count is None else next(iter(search.tried), None)
     shown = _groups(model, placed, values, known)
     groups = Groups(
@@ -266,7 +267,7 @@ def _report(
         is_requested=count is not None,
         unknown="" if search.tried or count == 1 else words.not_looked(search.is_short),
         places=search.places,
-        words=words.groups(search, count) if count != 1 else (),
+        words=words.groups(search, count, has_categories) if count != 1 else (),
         where=_where(space, search, count),
         tried=tuple(
             TriedCount(one.count, one.doubt, one.between, one.agreement, one.is_apart)
@@ -291,7 +292,7 @@ def _report(
         left_out["rows"] = words.sampled(len(given.sample), len(given.rows))
     return MapReport(
         source=given.table.source,
-        answer=words.answer(len(given.rows), components, groups, odd, copies),
+        answer=words.answer(len(given.rows), components, groups, odd, copies, has_categories),
         rows=len(given.rows),
         seed=seed,
         seconds=clock.monotonic() - began,

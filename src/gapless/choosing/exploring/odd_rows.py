@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from ..._ground.percent import percent
-from ..report import quoted
+from ..report import joined, quoted
 from .differences import MISSING, ColumnValues
 from .sections import OddRow, OddRows
 from .table_map import TableMap, column_blocks, numbers_of
@@ -97,18 +97,45 @@ class _Reasons:
         found.sort(key=lambda each: (-each[0], each[1]))
         least = max(LEAST_DEVIATION, PART_OF_LARGEST * found[0][0])
         enough = [each for each in found if each[0] >= least]
-        is_combined = all(self._is_common(name, place, group) for _, name, _, _ in enough)
-        if not is_combined:
-            # A level that many rows have makes none of them odd.
-            enough = [each for each in enough if not self._is_common(each[1], place, group)]
+        # A level that many rows have makes none of them odd, but a combination may.
+        single = [each for each in enough if not self._is_common(each[1], place, group)]
+        if not single:
+            combined = self._combination([name for _, name, _, _ in found], place, group)
+            if combined:
+                return combined
+            single = [each for each in found if each[0] >= LEAST_DEVIATION]
+            single = [each for each in single if not self._is_common(each[1], place, group)]
         said = (
             self._words(name, place, group, None if is_alone else expected)
-            for _, name, expected, is_alone in (found if is_combined else enough)
+            for _, name, expected, is_alone in single
         )
         kept = list(islice((text for text in said if text), MOST_REASONS))
-        if is_combined and len(kept) > 1:
-            return f"a rare combination: {'; '.join(kept)}"
         return "; ".join(kept) or "no single column, but many that are slightly unusual together"
+
+    def _combination(self, names: Sequence[str], place: int, group: int) -> str:
+        """The first levels of a row that few rows have together, in words; "" if there are none."""
+        together = self.labels == group
+        size, said = int(together.sum()), list[str]()
+        for name in names:
+            one = self.frame_columns[name]
+            if one.column.role != "category":
+                continue
+            together = together & (one.levels.astype(str) == str(one.levels[place]))
+            said.append(f"{quoted(name)} is {self._level(one, place)}")
+            share = float(together.sum() / size)
+            if share <= RARE:
+                return (
+                    f"a rare combination, as in {percent(share, 1)} of {self._rows(group)}: "
+                    f"{joined(said)}"
+                )
+            if len(said) == MOST_REASONS:
+                break
+        return ""
+
+    @staticmethod
+    def _level(one: ColumnValues, place: int) -> str:
+        level = str(one.levels[place])
+        return "missing" if level == MISSING else quoted(level)
 
     def _is_common(self, name: str, place: int, group: int) -> bool:
         """Whether a column is a category whose level many rows have that are not odd."""
@@ -125,9 +152,10 @@ class _Reasons:
         one = self.frame_columns[name]
         inside = self.labels == group
         if one.column.role == "category":
-            level, share = str(one.levels[place]), self._share(one, place, group)
-            said = "missing" if level == MISSING else quoted(level)
-            return f"{quoted(name)} is {said}, as in {percent(share, 1)} of {self._rows(group)}"
+            share = percent(self._share(one, place, group), 1)
+            return (
+                f"{quoted(name)} is {self._level(one, place)}, as in {share} of {self._rows(group)}"
+            )
         value = one.written(float(one.numbers[place]))
         if expected is not None:
             suggested = one.written(self._unscaled(name, float(expected[0])))

@@ -112,7 +112,7 @@ def not_looked(is_short: bool) -> str:
     return "there are too few distinct rows" if is_short else "there was too little time"
 
 
-def groups(search: Search, requested: int | None) -> tuple[str, ...]:
+def groups(search: Search, requested: int | None, has_categories: bool) -> tuple[str, ...]:
     """How the number of groups was found, and how far they can be trusted."""
     if requested is not None:
         return _requested(requested, search)
@@ -127,6 +127,11 @@ def groups(search: Search, requested: int | None) -> tuple[str, ...]:
         f"and if other draws of rows give the same groups ({percent(LEAST_AGREEMENT, 0)} of each "
         "at least); the largest number that does is taken."
     )
+    if has_categories:
+        rule += (
+            " The levels of categories lie apart on the map by their nature, so what separates "
+            "them alone is not counted as a gap."
+        )
     if chosen is None:
         none = (
             "No number of groups fits the rows: either there is no clear gap between some of them, "
@@ -237,10 +242,19 @@ def unseen(found: Generalization, *, is_of_groups: bool) -> str:
 # ---- the answer ----------------------------------------------------------------------------------
 
 
-def answer(rows: int, components: Components, groups: Groups, odd: OddRows, copies: Copies) -> str:
+def answer(
+    rows: int,
+    components: Components,
+    groups: Groups,
+    odd: OddRows,
+    copies: Copies,
+    has_categories: bool,
+) -> str:
     """The result in one sentence."""
     parts = [
-        _of_groups(rows, groups.shown) if groups.shown else _of_cloud(rows, components, groups)
+        _of_groups(rows, groups.shown)
+        if groups.shown
+        else _of_cloud(rows, components, groups, has_categories)
     ]
     if odd.count:
         parts.append(f"{counted(odd.count, 'row')} {'fits' if odd.count == 1 else 'fit'} nowhere")
@@ -263,13 +277,14 @@ def _of_groups(rows: int, shown: Sequence[Group]) -> str:
     return f"{len(shown)} groups among {rows:,} rows ({', '.join(sizes)}){by}"
 
 
-def _of_cloud(rows: int, components: Components, groups: Groups) -> str:
+def _of_cloud(rows: int, components: Components, groups: Groups, has_categories: bool) -> str:
     if groups.is_requested:
         begin = f"The {rows:,} rows were not divided, as requested"
     elif groups.unknown:
         begin = f"Whether the {rows:,} rows form groups is not known, since {groups.unknown}"
     else:
-        begin = f"No groups: the {rows:,} rows form one cloud"
+        apart = "apart from the levels of categories, " if has_categories else ""
+        begin = f"No groups: {apart}the {rows:,} rows form one cloud"
     if not components.real:
         # Of one column there is nothing to say.
         if components.width == 1 or components.closest:
