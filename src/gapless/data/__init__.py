@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .fingerprints import TrainingRowSearch, row_hashes
     from .forms import Form
     from .headers import totals_row
-    from .leakage import Split, find_leaks, has_few_combinations
+    from .leakage import Split, find_leaks
     from .preparation import (
         FEWEST_OF_A_LEVEL,
         MOST_WORDS,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         prepare,
     )
     from .profile import ColumnProfile, TableProfile, plain_frame, profile_table, read_as
-    from .quality import find_flaws, similar_spellings, spelling_findings
+    from .quality import find_flaws, has_few_combinations, similar_spellings, spelling_findings
     from .reading import batches_like, joined_batches, read_batches, read_table
     from .sources import AS_FOUND, ReadingOptions
     from .tables import Table, frame_of, table_of

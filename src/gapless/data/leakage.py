@@ -13,7 +13,7 @@ from .._ground.percent import percent
 from ..models.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .columns import CALLED_ID, Column
 from .findings import Finding, counted, found, listed
-from .quality import find_flaws
+from .quality import find_flaws, has_few_combinations
 from .tables import Table
 from .target import Target
 
@@ -23,7 +23,6 @@ Array = np.ndarray
 ALIKE, FEWEST_MOMENTS = 0.2, 30
 # With at most this many columns each is tried alone; of more, this many that look most suspicious.
 MANY_COLUMNS, MOST_TREES = 30, 20
-FEW_VALUES = "this is to be expected, because the columns have few distinct values"
 COPIES = "if they are copies, the test score is too optimistic; drop them"
 
 
@@ -226,32 +225,22 @@ def _looks_like_groups(column: Column) -> bool:
 def _rows_on_both_sides(
     table: Table, columns: Sequence[Column], target: Target, split: Split | None
 ) -> Iterator[Finding]:
-    """Test rows that equal training rows, by their hashes."""
+    """Test rows that equal training rows, by their hashes, unless this is to be expected."""
     names = [column.name for column in columns if column.is_feature]
-    if not names or split is None:
+    if not names or split is None or has_few_combinations(columns):
         return
     whole = table.frame.select([*names, target.name]).hash_rows(seed=0)
     both = whole.gather(split.test).is_in(whole.gather(split.train).unique().implode())
     rows = split.test[both.to_numpy()]
     if len(rows):
-        few = has_few_combinations(columns)
         yield found(
             "L103",
-            "note" if few or len(rows) <= 0.01 * len(split.test) else "warning",
+            "note" if len(rows) <= 0.01 * len(split.test) else "warning",
             f"{counted(len(rows), 'test row')} ({percent(len(rows) / len(split.test), 1)}) "
-            f"{'equals' if len(rows) == 1 else 'equal'} a training row; "
-            f"{FEW_VALUES if few else COPIES}.",
+            f"{'equals' if len(rows) == 1 else 'equal'} a training row; {COPIES}.",
             (),
             rows,
         )
-
-
-def has_few_combinations(columns: Sequence[Column]) -> bool:
-    """Whether rows must repeat because their columns have few values, and no column has many."""
-    features = [column for column in columns if column.is_feature]
-    counts = [column.distinct + (column.missing > 0) for column in features]
-    rows = features[0].rows
-    return max(counts) < 0.2 * rows and math.prod(counts) < 10 * rows
 
 
 # ---- how well one column alone predicts the target ---------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import unicodedata
 from collections import defaultdict
@@ -22,6 +23,7 @@ from .target import Target
 IMBALANCE = 10.0
 FEW_OF_A_CLASS = 10
 MOSTLY_MISSING = 0.95
+FEW_VALUES = "this is to be expected, because the columns have few distinct values"
 
 
 def find_flaws(
@@ -58,16 +60,25 @@ def _repeated(table: Table, columns: Sequence[Column], target: Target | None) ->
     whole = table.frame.select([*names, *of_target]).hash_rows(seed=0)
     again = np.flatnonzero((~whole.is_first_distinct()).to_numpy())
     if len(again):
+        expected = f"; {FEW_VALUES}" if has_few_combinations(columns) else ""
         yield found(
             "D204",
             "note",
             f"{counted(len(again), 'row')} of {len(table):,} "
-            f"{'equals' if len(again) == 1 else 'equal'} an earlier one.",
+            f"{'equals' if len(again) == 1 else 'equal'} an earlier one{expected}.",
             (),
             again,
         )
     if target is not None:
         yield from _contradicting(features, whole, target)
+
+
+def has_few_combinations(columns: Sequence[Column]) -> bool:
+    """Whether rows must repeat because their columns have few values, and no column has many."""
+    features = [column for column in columns if column.is_feature]
+    counts = [column.distinct + (column.missing > 0) for column in features]
+    rows = features[0].rows
+    return max(counts) < 0.2 * rows and math.prod(counts) < 10 * rows
 
 
 def _contradicting(features: pl.Series, whole: pl.Series, target: Target) -> Iterator[Finding]:
