@@ -613,3 +613,19 @@ def test_the_perceptron_draws_its_weights_and_mistakes():
     bias = np.array(model.trace_.weights)[:, 0]
     np.testing.assert_array_equal(upper.get_lines()[0].get_ydata(), bias)
     assert [bar.get_height() for bar in lower.patches] == model.trace_.mistakes
+
+
+def test_a_model_is_pickled_after_its_data_have_changed(rng):
+    X = rng.normal(size=(60, 3))
+    model = gapless.SGDRegressor(random_state=0).fit(X, X @ [1.0, 2.0, 3.0])
+    X *= 2
+    other = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(other.coef_, model.coef_)
+    assert other.certificate_.kind == "none" and "had changed" in other.certificate_.verdict
+
+
+def test_targets_that_are_all_zero_are_no_divergence(rng):
+    X = rng.normal(size=(300, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gapless.SGDRegressor(random_state=0).fit(X, np.zeros(300), coef_init=[1e-3, 0, 0])

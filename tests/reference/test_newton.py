@@ -453,3 +453,16 @@ def test_wide_rows_have_the_solution_of_all_columns(loss, spread, rng):
     # The penalty leaves nothing outside the rows.
     coefficients, *_ = np.linalg.lstsq(X.T, w, rcond=None)
     np.testing.assert_allclose(X.T @ coefficients, w, atol=1e-8 * np.abs(w).max())
+
+
+@pytest.mark.parametrize(
+    "model", [gapless.LogisticRegression(C=np.inf), gapless.PoissonRegressor(alpha=0)]
+)
+def test_a_constant_column_among_many_rows_is_recognised(model, rng):
+    """The rounding of its mean grows with the rows; it must not pass for data."""
+    X = rng.normal(size=(7000, 3))
+    X[:, 1] = 1.0
+    chances = 1 / (1 + np.exp(-0.5 * X[:, 0]))
+    model.fit(X, (rng.random(7000) < chances).astype(int))
+    assert model.certificate_.kind == "optimal"
+    assert np.max(np.abs(model.coef_)) < 10

@@ -19,6 +19,7 @@ from gapless.penalties import L0, L1, MCP, SCAD, Box, Bridge, L2Norm, PNorm
 from gapless.problem import Parameters, Problem, best_subset
 from gapless.problem.best_subset import BestSubset, covers_every_subset
 from gapless.solvers import registry, solve
+from gapless.solvers import stepwise as stepwise_module
 from gapless.solvers._base import run
 
 CONCAVE = [
@@ -504,3 +505,29 @@ def test_path_weights_are_repeated_rows(rng):
 def test_bad_path_parameters_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         gapless.mcp_path([[1.0], [2.0]], [1.0, 2.0], **options)
+
+
+def test_rows_of_weight_0_do_not_tell_copies_apart(rng):
+    """They are not there: the copies of a column still share nothing."""
+    x = rng.normal(size=(40, 2))
+    X, y = np.c_[x, x[:, 0]], 2 * x[:, 0] - x[:, 1] + 0.3 * rng.normal(size=40)
+    model = RiskRegressor("huber", penalty=L0(2.0))
+    plain = model.fit(X, y).coef_
+    rows, targets = np.vstack([X, [0.0, 0.0, 1.0]]), np.append(y, 5.0)
+    model.fit(rows, targets, sample_weight=np.append(np.ones(40), 0.0))
+    np.testing.assert_allclose(model.coef_, plain, rtol=1e-6)
+    assert np.count_nonzero(plain) == 2
+
+
+def test_stepwise_has_a_first_answer_at_once(rng, monkeypatch):
+    """Before any convex problem is solved: interrupted there, it still has something to return."""
+
+    def refused(problem, start):
+        raise AssertionError
+
+    monkeypatch.setattr(stepwise_module, "convex_solution", refused)
+    for penalty, expected in ((L0(0.5), np.ones(8)), (L0(0.5, most=3), np.zeros(8))):
+        problem = problem_of(Hinge(), penalty, rng)
+        start = Parameters(np.ones(8), np.array(0.0))
+        first = next(registry["stepwise"].method(problem, start))
+        np.testing.assert_array_equal(first.w, expected)

@@ -206,7 +206,8 @@ class LeastSquares:
         if not _is_representable(np.diag(H)):
             return None
         if self.design.center is not None:
-            drop_constants(H, self.l2, float(self.s.sum()) * self.design.center**2)
+            squared = float(self.s.sum()) * self.design.center**2
+            drop_constants(H, self.l2, squared, self.design.n)
         H[np.diag_indices(len(H))] += self.l2
         factor = method(H)
         if not factor.is_reliable:

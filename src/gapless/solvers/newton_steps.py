@@ -313,7 +313,7 @@ class Block:
             if rough.is_reliable:
                 return cls(rough, mean, total)
         H = design.gram(curvature)
-        drop_constants(H, l2, total * mean**2)
+        drop_constants(H, l2, total * mean**2, problem.n)
         l2 = l2 + lift * np.diag(H)
         H[np.diag_indices(problem.d)] += l2
         factor: Cholesky | Eigen = Cholesky(H.copy())

@@ -156,12 +156,13 @@ def centred_rows(design: Design, weights: Array) -> Array:
     return rows
 
 
-def drop_constants(H: Array, l2: Array, squared_means: Array) -> None:
+def drop_constants(H: Array, l2: Array, squared_means: Array, n: int) -> None:
     """Set the rows of H to zero for features that vary by no more than rounding.
 
-    H is a Gram matrix of centred columns, `squared_means` what centring took off its diagonal.
-    Scaled to a unit diagonal, the remaining rounding would pass for data.
+    H is a Gram matrix of n centred rows, `squared_means` what centring took off its diagonal.
+    Scaled to a unit diagonal, the remaining rounding would pass for data. The mean of n numbers is
+    off by about √n·EPS of itself.
     """
-    constant = (np.diag(H) <= 64 * EPS**2 * squared_means) & (l2 == 0)
+    constant = (np.diag(H) <= 64 * max(n, 1) * EPS**2 * squared_means) & (l2 == 0)
     H[constant] = 0.0
     H[:, constant] = 0.0

@@ -23,7 +23,8 @@ def gathered(problem: Problem, start: Parameters) -> Parameters:
     A lasso splits a coefficient between repeated columns at will, and from there no small change
     improves a concave penalty. Over all ways to split it, a concave function is lowest at a corner:
     one column takes everything. With a bias, columns are compared without their means, and what a
-    constant column adds belongs to the bias. Predictions stay the same, and P does not rise.
+    constant column adds belongs to the bias. Predictions stay the same, and P does not rise. Rows
+    of weight 0 are not looked at.
     """
     w = np.array(start.w, dtype=float)
     total = float(np.sum(problem.weights))
@@ -31,9 +32,13 @@ def gathered(problem: Problem, start: Parameters) -> Parameters:
     if not len(used) or not total > 0:
         return start
     design, own = problem.design.columns(used), np.ones(len(used))
+    s = problem.weights
+    if not np.all(s):
+        counted = np.flatnonzero(s)
+        design, s = design.rows(counted), s[counted]
     mean = np.zeros(len(used))
     if problem.fit_bias:
-        mean = design.transposed_times(problem.weights) / total
+        mean = design.transposed_times(s) / total
         own = np.sqrt(np.maximum(design.column_square_sums(None), 0.0))
         design = design.shifted(mean)
     norms = np.sqrt(np.maximum(design.column_square_sums(None), 0.0))
@@ -42,7 +47,7 @@ def gathered(problem: Problem, start: Parameters) -> Parameters:
     if problem.fit_bias:
         new[used[is_constant]] = 0.0
     # Any vector without special structure tells different columns apart.
-    probe = design.transposed_times(np.cos(1.0 + np.arange(problem.n) ** 1.5))
+    probe = design.transposed_times(np.cos(1.0 + np.arange(design.n) ** 1.5))
     probe = np.divide(probe, norms, out=np.zeros_like(probe), where=~is_constant)
     order = np.argsort(np.abs(probe), kind="stable")
     order = order[~is_constant[order]]

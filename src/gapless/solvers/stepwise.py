@@ -47,6 +47,11 @@ class Subset:
     at: Parameters
     primal: float
 
+    @property
+    def point(self) -> Point:
+        """The fit as an iterate."""
+        return Point(self.at.w, self.at.b, theta=self.at.theta, primal=self.primal)
+
 
 @solver("stepwise", refuses=_refuses, max_iter=1000)
 def stepwise(problem: Problem, start: Parameters) -> Iterator[Point]:
@@ -55,34 +60,36 @@ def stepwise(problem: Problem, start: Parameters) -> Iterator[Point]:
     A step solves up to 24 convex problems on the chosen features, each by the solver that `auto`
     chooses for it.
     """
-    best = min(
-        (_fitted(problem, chosen) for chosen in _guesses(problem, np.asarray(start.w))),
-        key=lambda subset: subset.primal,
-    )
-    while True:
-        yield Point(best.at.w, best.at.b, theta=best.at.theta, primal=best.primal)
+    known = start if np.isfinite(problem.primal(start.w, start.b)) else problem.null
+    # Known at once, so that a fit that is interrupted has something to return.
+    yield Point(known.w, known.b)
+    best = None
+    for chosen in _guesses(problem, np.asarray(start.w)):
+        found = _fitted(problem, chosen)
+        if best is None or found.primal < best.primal:
+            best = found
+            yield best.point
+    while best is not None:
         enough = best.primal - FALL * (abs(best.primal) + problem.scale)
         tried = (_fitted(problem, chosen) for chosen in _neighbours(problem, best))
-        better = next((subset for subset in tried if subset.primal < enough), None)
-        if better is None:
-            return
-        best = better
+        best = next((subset for subset in tried if subset.primal < enough), None)
+        if best is not None:
+            yield best.point
 
 
 def _guesses(problem: Problem, w: Array) -> Iterator[Array]:
-    """The features of the start, as many as are allowed; half of them, and so on; and none."""
+    """No features; then those of the start, the largest first: one, two, four … as allowed."""
     _, most = _limits(problem)
     free = problem.penalty.free(problem.d)
     sizes = np.abs(w) * _units(problem) * ~free
     order = np.argsort(-sizes, kind="stable")
-    count = min(most, int(np.count_nonzero(sizes)))
-    while True:
+    counts = [min(most, int(np.count_nonzero(sizes)))]
+    while counts[-1]:
+        counts.append(counts[-1] // 2)
+    for count in reversed(counts):
         chosen = free.copy()
         chosen[order[:count]] = True
         yield chosen
-        if not count:
-            return
-        count //= 2
 
 
 def _neighbours(problem: Problem, subset: Subset) -> Iterator[Array]:

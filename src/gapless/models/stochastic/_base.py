@@ -50,6 +50,11 @@ OPTIMAL = 1e-3
 LITTLE_WORK, FEW_STEPS = 1e8, 30
 # A fit that is this many times worse than no model at all has diverged.
 DIVERGED = 10.0
+# The certificate of a copy whose data have changed before anybody read it.
+CHANGED = (
+    "no bound is known: X, y or the weights had changed since the fit when the model was copied; "
+    "gapless.certify(model, X, y) computes one."
+)
 # scikit-learn's words, so that filters of warnings keep working.
 NOT_CONVERGED = (
     "Maximum number of iteration reached before convergence. Consider increasing max_iter to "
@@ -333,7 +338,8 @@ class StochasticModel(LinearModel):
     # ---- what is learned -------------------------------------------------------------------------
 
     def _better_theta(self, problems: list[Problem]) -> Array | None:
-        """A dual point with a higher bound, by a few steps of an exact solver; None if they cost.
+        """A dual point with a higher bound, by a few steps of an exact solver; None if they
+        would cost too much.
 
         The steps of the fit leave noise in θ, which a weak penalty multiplies: the gap would say
         little about the coefficients.
@@ -443,7 +449,10 @@ class StochasticModel(LinearModel):
     def __getstate__(self):
         # Copies and files have no data from which the certificate could be computed later.
         if self._holds_training:
-            _ = self.certificate_
+            try:
+                _ = self.certificate_
+            except ValueError:
+                return super().__getstate__() | {"certificate_": without_bound(CHANGED)}
         return super().__getstate__()
 
     def __copy__(self):
@@ -557,7 +566,9 @@ def _has_diverged(problems: list[Problem], primal: list[float]) -> bool:
     shape = (first.n,) if first.outputs is None else (first.n, first.outputs)
     smallest = sum(float(np.sum(p.weighted(p.loss.smallest(p.y)))) for p in problems)
     without = sum(p.loss_sum(np.zeros(shape)) for p in problems)
-    return primal[-1] - smallest > DIVERGED * (without - smallest)
+    # Where w = 0 leaves nothing, such as for targets that are all 0, the first epoch is the measure.
+    room = without - smallest or primal[0] - smallest
+    return primal[-1] - smallest > DIVERGED * room
 
 
 def _end_trace(learned: dict[str, Any]) -> None:

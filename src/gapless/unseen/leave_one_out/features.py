@@ -56,7 +56,7 @@ class InFeatures:
         else:
             H[np.diag_indices(len(H))] += penalty
             if design.center is not None:
-                drop_constants(H, penalty, total * design.center**2)
+                drop_constants(H, penalty, total * design.center**2, design.n)
         self.W, self.condition = whiten(H)
 
     @classmethod
