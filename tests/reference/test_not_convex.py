@@ -531,3 +531,10 @@ def test_stepwise_has_a_first_answer_at_once(rng, monkeypatch):
         start = Parameters(np.ones(8), np.array(0.0))
         first = next(registry["stepwise"].method(problem, start))
         np.testing.assert_array_equal(first.w, expected)
+
+
+def test_a_selection_that_runs_out_of_time_says_so(rng):
+    X, y = data(rng, n=400, d=20)
+    model = RiskClassifier("logistic", penalty=L0(1.0, most=5), time_limit=1e-9)
+    with pytest.warns(ConvergenceWarning, match="reached its time_limit.*increase the time_limit"):
+        model.fit(X, y > 0)

@@ -81,17 +81,27 @@ class Norm(Penalty, abstract=True):
         return self._direction(w) if np.any(w) else np.zeros_like(w)
 
     def hessian_times(self, w, v):
-        # With u = w/‖w‖ and e = sign(u)|u|^(p−1), which is ∇‖w‖:
-        # ∇²‖w‖_p = (p − 1)(diag |u|^(p−2) − eeᵀ)/‖w‖_p.
+        factor, diagonal, e = self._bends(w)
+        return factor * (diagonal * v - e * np.sum(e * v)) * self.active(w)
+
+    def hessian(self, w):
+        active = self.active(w)
+        factor, diagonal, e = self._bends(w)
+        return factor * (np.diag(diagonal[active]) - np.multiply.outer(e[active], e[active]))
+
+    def _bends(self, w: Array) -> tuple[float, Array, Array]:
+        """The factor, the diagonal and e of λ∇²‖w‖_p = factor·(diagonal − eeᵀ).
+
+        With u = w/‖w‖ and e = sign(u)|u|^(p−1), which is ∇‖w‖:
+        ∇²‖w‖_p = (p − 1)(diag |u|^(p−2) − eeᵀ)/‖w‖_p.
+        """
         p, size = self.order(), norm(w, self.order())
         if size == 0 or p == 1 or np.isinf(p):
-            return np.zeros_like(w)
+            return 0.0, np.zeros_like(w), np.zeros_like(w)
         u = np.abs(w) / size
         with np.errstate(divide="ignore"):
             diagonal = np.where(self.active(w), u ** (p - 2), 0.0)
-        e = np.sign(w) * u ** (p - 1)
-        curved = diagonal * v - e * np.sum(e * v)
-        return (p - 1) * self.strength / size * curved * self.active(w)
+        return (p - 1) * self.strength / size, diagonal, np.sign(w) * u ** (p - 1)
 
     def _direction(self, w: Array) -> Array:
         """λ∇‖w‖_p at w ≠ 0, for p < ∞."""

@@ -155,8 +155,9 @@ def _is_solved(smooth: Problem, point: Point, z: Array, u: Array, enough: float)
     """Whether the smooth problem is solved well enough, by the solver's estimate and in fact.
 
     Far from the solution an estimate may be wrong, even negative; that of Newton's method is right.
+    Without one, the gap alone decides.
     """
-    if point.estimate is None or abs(point.estimate) > enough:
+    if point.estimate is not None and abs(point.estimate) > enough:
         return False
     if _has_newton(smooth):
         return True

@@ -31,8 +31,8 @@ STEPS_PER_GAP = 10
 # The first step length, in units of that for a loss of curvature 1, and the factor that shortens
 # it.
 FIRST_LENGTH, SHORTENING = 4.0, 0.7
-# After this many steps, and twice, four times … as many, Newton steps are tried where they are
-# possible, and repeated while they help.
+# At the start, after this many steps, and twice, four times … as many, Newton steps are tried where
+# they are possible, and repeated while they help.
 FIRST_NEWTON, MOST_NEWTON_STEPS = 5, 20
 # After this many steps in a row that gain only rounding, there is no point in continuing.
 SETTLED_STEPS = 50
@@ -135,11 +135,17 @@ def _descend(centred: Centred, start: Parameters, accelerated: bool) -> Iterator
     w = problem.penalty.prox(np.array(start.w, dtype=float), 0.0)  # into the constraints
     at = centred.position(w, start.b + centred.shift(w))
     origin, momentum, length = at, 1.0, FIRST_LENGTH / centred.largest
-    steps = settled = 0
-    next_newton = FIRST_NEWTON
+    steps = settled = next_newton = 0
     while settled < SETTLED_STEPS:
         is_checked = steps % STEPS_PER_GAP == 0
         yield Point(at.w, centred.bias(at), at.z, estimate=None if is_checked else math.inf)
+        if accelerated and steps == next_newton:
+            next_newton = max(2 * next_newton, FIRST_NEWTON)
+            better = _newton(centred, at)
+            if better is not None:
+                at = origin = better
+                momentum = 1.0
+                yield Point(at.w, centred.bias(at), at.z)
         step = _step(centred, origin, length)
         if step is None:
             if origin is at:
@@ -155,11 +161,6 @@ def _descend(centred: Centred, start: Parameters, accelerated: bool) -> Iterator
         else:
             origin, momentum = new, 1.0
         at, steps = new, steps + 1
-        if accelerated and steps == next_newton:
-            better, next_newton = _newton(centred, at), 2 * next_newton
-            if better is not None:
-                at = origin = better
-                momentum = 1.0
     yield Point(at.w, centred.bias(at), at.z)
 
 
@@ -179,7 +180,9 @@ def _newton(centred: Centred, at: Position) -> Position | None:
         new = newton_on_face(problem, None, here)
         if new is None or not new.primal < here.primal:
             break
-        here = new
+        here, gain = new, here.primal - new.primal
+        if gain <= EPS * abs(new.primal):
+            break
     return None if here is begin else Position(here.w, here.b + centred.shift(here.w), here.z)
 
 

@@ -400,6 +400,15 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             verdict = self.certificate_.verdict
             message = f"{type(self).__name__}: {verdict} {named[0].upper()}{named[1:]}"
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        is_out_of_time = any(s.status == "time_limit" for s in solutions)
+        if self.certificate_.kind == "stationary" and is_out_of_time:
+            warnings.warn(
+                f"{type(self).__name__} reached its time_limit after {np.max(self.n_iter_)} steps. "
+                "No small change improves the objective, but other minima may be lower: increase "
+                "the time_limit.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         if self.certificate_.kind != "stopped":
             return
         status = next((s.status for s in solutions if s.status != "optimal"), "stalled")
