@@ -1,5 +1,6 @@
 """Networks keep their promises: gradients, rows and weights, threads, interrupts, both gaps."""
 
+import contextlib
 import importlib
 import io
 import itertools
@@ -21,6 +22,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import gapless
 from gapless import models, networks
 from gapless._ground import progress
+from gapless._ground.design import Design
+from gapless._ground.interrupt import TimeLimit
 from gapless._ground.threads import threads
 from gapless.evaluation import gradient_check, memorise
 from gapless.losses import Huber, Loss
@@ -533,6 +536,49 @@ def test_a_network_says_why_it_cannot_be_judged(seed):
     network.build(3, 0).fit(ROWS, CLASSES, epochs=1).parameters[0][:] = 0.0
     with pytest.raises(ValueError, match="changed since the fit"):
         _ = network.generalization_
+
+
+def cut_at(step, error, monkeypatch):
+    """Let an error stop training before step 0, 1, …; clip makes it take steps one by one."""
+    left = itertools.count()
+
+    def check():
+        if next(left) == step:
+            raise error
+
+    monkeypatch.setattr(training, "check", check)
+
+
+@pytest.mark.parametrize("error", [TimeLimit, KeyboardInterrupt])
+def test_a_network_cut_within_its_first_epoch_cannot_be_judged(error, monkeypatch):
+    network = networks.Network([Dense(3)]).build(3, random_state=0)
+    begun, form = network.weights.theta.copy(), {"batch_size": 2, "clip": 1e9, "random_state": 0}
+    with monkeypatch.context() as patched:
+        cut_at(2, error, patched)
+        with contextlib.suppress(KeyboardInterrupt):
+            network.fit(ROWS, CLASSES, **form)
+    assert not network.history.loss and np.any(network.weights.theta != begun)
+    copy = pickle.loads(pickle.dumps(network))
+    for _ in range(2):
+        assert "within its first epoch" in str(network.generalization_)
+        # These weights have seen all rows, whatever follows.
+        network.fit(ROWS, CLASSES, epochs=1, **form)
+    assert "no longer has" in str(copy.fit(ROWS, CLASSES, epochs=1, **form).generalization_)
+
+
+def test_a_network_that_was_cut_later_repeats_its_epochs_and_keeps_the_best(monkeypatch):
+    form = {"batch_size": 2, "clip": 1e9, "step": 2.0, "rule": Plain(), "random_state": 0}
+    network = networks.Network([Dense(3)]).build(3, random_state=0)
+    with monkeypatch.context() as patched:
+        cut_at(3 * 8 + 1, TimeLimit, patched)
+        network.fit(ROWS, CLASSES, **form)
+    assert len(network.history.loss) == 8
+    # The last epoch is not the best.
+    assert np.argmin(network.history.loss) < 7
+    network.fit(ROWS, CLASSES, epochs=1, **form)
+    data, course = network._training
+    again = course._refitted(data, 0)(Design(ROWS))
+    np.testing.assert_allclose(again, network.predict(ROWS), rtol=1e-12)
 
 
 def test_a_network_ignores_rows_of_weight_0(seed):

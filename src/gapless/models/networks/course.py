@@ -34,7 +34,8 @@ CUTS = ("interrupted", "time_limit")
 class Run:
     """One call of `fit`: how to train, and the random numbers to draw from.
 
-    The parameters are those of `Network.fit`; `state` is that of the random generator.
+    The parameters are those of `Network.fit`; `state` is that of the random generator. `keeps_best`
+    says whether the best epoch is kept, though no rows are kept aside: it was cut after `epochs`.
     """
 
     rule: Update
@@ -49,6 +50,7 @@ class Run:
     tol: float
     augment: Augmentation | None
     state: Any = None
+    keeps_best: bool = False
 
     def train(
         self,
@@ -86,7 +88,8 @@ class Run:
         score = explained(loss) if loss.task == "regression" else accuracy
         descent = Descent(engine, rows, loss, plan, score, aside)
         status = descent.through(progress, random, callback)
-        if (self.early_stopping or status in CUTS) and progress.best is not None:
+        keeps_best = self.early_stopping or self.keeps_best or status in CUTS
+        if keeps_best and progress.best is not None:
             memory = self.rule.begin(progress.best.theta)
             progress = replace(progress, weights=progress.best, memory=memory)
         if not np.all(np.isfinite(progress.weights.theta)):

@@ -37,6 +37,7 @@ from .training import Progress, outputs
 Array = np.ndarray
 
 FIT_AGAIN = "fit again: only a network that was fitted, and no copy of it, can repeat its training"
+CUT_SHORT = "the training was stopped within its first epoch, which cannot be repeated"
 
 
 class Network(Remembering, CallbackSupport, BaseEstimator):
@@ -315,7 +316,8 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
                 lambda history, target: callback(Underway(history, known, int(epochs)), target),
             )
         if status in (*CUTS, "callback"):
-            run = replace(run, epochs=len(progress.history.loss) - known)
+            made = len(progress.history.loss) - known
+            run = replace(run, epochs=made, keeps_best=status in CUTS)
         given = read_weights(sample_weight, rows.X)
         data = as_training(self._loss, rows, given, fresh.composition.outputs)
         learned = {
@@ -332,7 +334,8 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
     def _course(self, run: Run, data: Training, before: Progress, after: Progress) -> Course:
         """What has led to these weights, by this call of fit and those before."""
         start, runs, obstacle = beginning(before.weights.copy(), self._loss), (run,), ""
-        if before.history.loss:
+        # A first epoch that was cut has moved the weights, and left no history.
+        if before.history.loss or before.ended:
             past = vars(self).get("_training")
             if past is None:
                 obstacle = "the network had been trained on rows that it no longer has"
@@ -342,6 +345,8 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
                 obstacle = "the parameters had been changed by hand between two calls of fit"
             else:
                 start, runs, obstacle = past[1].start, (*past[1].runs, run), past[1].obstacle
+        if not run.epochs:
+            obstacle = obstacle or CUT_SHORT
         return Course(
             self._engine(),
             self._loss,
