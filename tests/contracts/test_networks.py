@@ -581,6 +581,20 @@ def test_a_network_that_was_cut_later_repeats_its_epochs_and_keeps_the_best(monk
     np.testing.assert_allclose(again, network.predict(ROWS), rtol=1e-12)
 
 
+@pytest.mark.parametrize("changed", [{"alpha": 50.0}, {"loss": "squared_hinge"}])
+def test_a_network_whose_parameters_change_between_fits_repeats_each_with_its_own(changed):
+    y = np.where(CLASSES > 0, 1, -1)
+    network = networks.Network([Dense(4), Tanh(), Dense(1)], "logistic").build(3, 0)
+    for parameters in ({}, changed):
+        network.set_params(**parameters).fit(ROWS, y, epochs=3, step=0.1, random_state=0)
+    data, course = network._training
+    again = course._refitted(data, 0)(Design(ROWS))
+    np.testing.assert_allclose(again, network.predict(ROWS), rtol=1e-12)
+    assert network.generalization_.method
+    assert [run.alpha for run in course._at(alpha=2.0).runs] == [2.0, 2.0]
+    assert [run.epochs for run in course._at(epochs=5).runs] == [3, 5]
+
+
 def test_a_network_ignores_rows_of_weight_0(seed):
     weights = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
     kept = weights > 0

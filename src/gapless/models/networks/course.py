@@ -34,10 +34,14 @@ CUTS = ("interrupted", "time_limit")
 class Run:
     """One call of `fit`: how to train, and the random numbers to draw from.
 
-    The parameters are those of `Network.fit`; `state` is that of the random generator. `keeps_best`
-    says whether the best epoch is kept, though no rows are kept aside: it was cut after `epochs`.
+    The parameters are those of `Network` and its `fit`; `state` is that of the random generator.
+    `keeps_best` says that the best epoch is kept, though no rows are kept aside: after so many
+    epochs the call was cut.
     """
 
+    engine: Engine
+    loss: Loss
+    alpha: float
     rule: Update
     step: float | StepSize
     epochs: int
@@ -54,24 +58,21 @@ class Run:
 
     def train(
         self,
-        engine: Engine,
         progress: Progress,
         rows: Rows,
-        objective: tuple[Loss, float],
         random: Any,
         callback: Callback = lambda history, target: False,
     ) -> tuple[Progress, str]:
         """Where training leads from some progress, and why it ended; rows need weights above 0."""
-        loss, alpha = objective
         mean = float(rows.weights.mean())
         rows, aside = replace(rows, weights=rows.weights / mean), None
         if self.early_stopping:
-            has_classes = loss.task != "regression"
+            has_classes = self.loss.task != "regression"
             copies = np.ones(len(rows.weights))
             rows, aside = kept_aside(rows, copies, has_classes, self.validation_fraction, random)
         plan = Plan(
             self.rule,
-            alpha / mean,
+            self.alpha / mean,
             min(int(self.batch_size), len(rows.weights)),
             int(self.epochs),
             self.shuffle,
@@ -85,8 +86,8 @@ class Run:
         else:
             pace = Pace("constant", float(self.step))
         progress = replace(progress.continued(progress.weights.copy(), self.rule), pace=pace)
-        score = explained(loss) if loss.task == "regression" else accuracy
-        descent = Descent(engine, rows, loss, plan, score, aside)
+        score = explained(self.loss) if self.loss.task == "regression" else accuracy
+        descent = Descent(self.engine, rows, self.loss, plan, score, aside)
         status = descent.through(progress, random, callback)
         keeps_best = self.early_stopping or self.keeps_best or status in CUTS
         if keeps_best and progress.best is not None:
@@ -97,11 +98,14 @@ class Run:
         ended = "kept aside" if self.early_stopping and status == "settled" else status
         return replace(progress, best=None, ended=ended), status
 
-    def again(self, engine: Engine, progress: Progress, rows: Rows, objective: Any) -> Progress:
+    def again(self, progress: Progress, data: Training) -> Progress:
         """The same on other rows."""
+        y = targets_for(self.loss, data)
+        rows = Rows(data.X, y, data.weights, self.engine.composition.shape)
+        rows = rows.some(np.flatnonzero(rows.weights > 0))
         random = np.random.RandomState()
         random.set_state(self.state)
-        progress, status = self.train(engine, progress, rows, objective, random)
+        progress, status = self.train(progress, rows, random)
         if status == "interrupted":
             raise KeyboardInterrupt
         if status == "time_limit":
@@ -115,12 +119,6 @@ class Course:
 
     Parameters
     ----------
-    engine : Engine
-        Computes the network.
-    loss : Loss
-        ℓ.
-    alpha : float
-        The strength of the penalty.
     start : Progress
         Before the first call.
     runs : tuple of Run
@@ -131,15 +129,27 @@ class Course:
         Why they cannot be repeated.
     """
 
-    engine: Engine
-    loss: Loss
-    alpha: float
     start: Progress
     runs: tuple[Run, ...]
     found: Weights
     obstacle: str = ""
 
+    @property
+    def engine(self) -> Engine:
+        """What computes the network."""
+        return self.runs[-1].engine
+
+    @property
+    def loss(self) -> Loss:
+        """The ℓ of the last call."""
+        return self.runs[-1].loss
+
     # ---- what refits use -------------------------------------------------------------------------
+
+    @property
+    def alpha(self) -> float:
+        """The strength of the penalty in the last call."""
+        return self.runs[-1].alpha
 
     @property
     def n_outputs_(self) -> int:
@@ -147,11 +157,12 @@ class Course:
         return self.engine.composition.outputs
 
     def _at(self, **changes: Any) -> Course:
-        """The same with another penalty, or with another number of epochs in the last call."""
+        """The same with one penalty in all calls, or another number of epochs in the last one."""
         if "epochs" in changes:
-            last = replace(self.runs[-1], epochs=changes.pop("epochs"))
-            changes["runs"] = (*self.runs[:-1], last)
-        return replace(self, **changes)
+            runs = (*self.runs[:-1], replace(self.runs[-1], **changes))
+        else:
+            runs = tuple(replace(run, **changes) for run in self.runs)
+        return replace(self, runs=runs)
 
     def _richer(self) -> list[ChangeDial]:
         """More epochs, unless rows kept aside have ended them."""
@@ -166,12 +177,9 @@ class Course:
         """The outputs for rows by the same training on other rows."""
         if self.obstacle:
             raise NotAvailable(self.obstacle)
-        y = targets_for(self.loss, data)
-        rows = Rows(data.X, y, data.weights, self.engine.composition.shape)
-        rows = rows.some(np.flatnonzero(rows.weights > 0))
         progress = self.start
         for run in self.runs:
-            progress = run.again(self.engine, progress, rows, (self.loss, self.alpha))
+            progress = run.again(progress, data)
         weights = progress.weights
         return lambda design: self._by(weights, design.X).astype(np.float64)
 

@@ -290,6 +290,9 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
         if augment is not None and len(rows.shape) != 3:
             raise ValueError("augment changes images, and X has flat rows; leave it out.")
         run = Run(
+            engine=fresh._engine(),
+            loss=self._loss,
+            alpha=float(self.alpha),
             rule=Adam() if rule is None else rule,
             step=step,
             epochs=int(epochs),
@@ -308,10 +311,8 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
         counted = rows.some(np.flatnonzero(rows.weights > 0)) if not rows.weights.all() else rows
         with watch(self, rows.X, rows.y, int(epochs)) as callback, time_limit(seconds):
             progress, status = run.train(
-                fresh._engine(),
                 before,
                 counted,
-                (self._loss, float(self.alpha)),
                 random,
                 lambda history, target: callback(Underway(history, known, int(epochs)), target),
             )
@@ -347,15 +348,7 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
                 start, runs, obstacle = past[1].start, (*past[1].runs, run), past[1].obstacle
         if not run.epochs:
             obstacle = obstacle or CUT_SHORT
-        return Course(
-            self._engine(),
-            self._loss,
-            float(self.alpha),
-            start,
-            runs,
-            after.weights.copy(),
-            obstacle,
-        )
+        return Course(start, runs, after.weights.copy(), obstacle)
 
     def __repr__(self) -> str:
         inside = ", ".join(map(repr, self.layers))
