@@ -595,6 +595,29 @@ def test_a_network_whose_parameters_change_between_fits_repeats_each_with_its_ow
     assert [run.epochs for run in course._at(epochs=5).runs] == [3, 5]
 
 
+def test_a_network_takes_a_loss_that_has_no_hash():
+    @dataclass
+    class Half(Loss):
+        scale: float = 0.5
+        task = "regression"
+
+        def value(self, y, z):
+            return self.scale * (z - y) ** 2
+
+        def gradient(self, y, z):
+            return 2 * self.scale * (z - y)
+
+    assert Half.__hash__ is None
+    found = []
+    for loss in (Half(), "squared"):
+        network = networks.Network([Dense(4), Tanh(), Dense(1)], loss).build(3, 0)
+        found.append(network.fit(ROWS, ROWS[:, :1], epochs=5, random_state=0))
+    one, other = found
+    np.testing.assert_allclose(one.predict(ROWS), other.predict(ROWS), rtol=1e-9)
+    assert one.certificate_.primal == pytest.approx(other.certificate_.primal, rel=1e-9)
+    assert one.generalization_.unseen == pytest.approx(other.generalization_.unseen, rel=1e-6)
+
+
 def test_a_network_ignores_rows_of_weight_0(seed):
     weights = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
     kept = weights > 0

@@ -24,9 +24,10 @@ from .objective import Rows
 
 Array = np.ndarray
 
-# The numbers by which the core knows them.
+# The numbers by which the core knows them; those of losses are their positions. One's own loss need
+# have no hash.
 BENDS: dict[type[Layer], int] = {Identity: 0, ReLU: 1, Tanh: 2, Sigmoid: 3}
-LOSSES: dict[Loss, int] = {Softmax(): 0, Squared(): 1, Logistic(): 2}
+LOSSES: tuple[Loss, ...] = (Softmax(), Squared(), Logistic())
 # One call takes at most so many multiplications, some 30 ms, and so Ctrl-C need not wait for a long
 # batch; and at least so many rows.
 MOST_WORK, LEAST_ROWS = 1 << 29, 16
@@ -167,7 +168,7 @@ def dense_batches(engine: Engine, rows: Rows, loss: Loss, dtype: Any) -> DenseBa
     targets = y.astype(dtype, copy=False) if y.ndim == 2 else None
     sizes = np.array([*engine.composition.shape, *(k for k, _ in units)], np.int64)
     bends = np.array([bend for _, bend in units], np.int64)
-    return DenseBatches(rows, classes, targets, sizes, bends, LOSSES[loss])
+    return DenseBatches(rows, classes, targets, sizes, bends, LOSSES.index(loss))
 
 
 def _numbers(rule: Update) -> tuple[float, ...] | None:
