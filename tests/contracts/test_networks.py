@@ -572,10 +572,12 @@ def test_a_network_that_was_cut_later_repeats_its_epochs_and_keeps_the_best(monk
     with monkeypatch.context() as patched:
         cut_at(3 * 8 + 1, TimeLimit, patched)
         network.fit(ROWS, CLASSES, **form)
+    assert "; raise seconds;" in str(network.certificate_)
     assert len(network.history.loss) == 8
     # The last epoch is not the best.
     assert np.argmin(network.history.loss) < 7
     network.fit(ROWS, CLASSES, epochs=1, **form)
+    assert "; raise epochs if" in str(network.certificate_)
     data, course = network._training
     again = course._refitted(data, 0)(Design(ROWS))
     np.testing.assert_allclose(again, network.predict(ROWS), rtol=1e-12)

@@ -37,6 +37,8 @@ from .training import Progress, outputs
 Array = np.ndarray
 
 FIT_AGAIN = "fit again: only a network that was fitted, and no copy of it, can repeat its training"
+# What `fit` calls the parameters that cures name.
+OWN_NAMES = {"max_iter": "epochs", "time_limit": "seconds"}
 CUT_SHORT = "the training was stopped within its first epoch, which cannot be repeated"
 
 
@@ -389,7 +391,9 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
         return self._certificate(self._rows(X, y, sample_weight))
 
     def _certificate(self, rows: Rows) -> Certificate:
-        cure = CURES.get(self.progress_.ended, "").replace("max_iter", "epochs")
+        cure = CURES.get(self.progress_.ended, "")
+        for name, own in OWN_NAMES.items():
+            cure = cure.replace(name, own)
         weights, alpha = self.weights.astype(np.float64), float(self.alpha)
         return certificate_of(self._engine(), weights, rows, self._loss, alpha, cure)
 
