@@ -1091,6 +1091,28 @@ def test_the_certificate_names_what_would_train_on(form, words, seed):
     assert str(gapless.certify(model, X, y)) == str(model.certificate_)
 
 
+@pytest.mark.parametrize("cls", [gapless.MLPClassifier, gapless.MLPRegressor])
+def test_steps_that_were_too_long_are_to_be_shortened(cls, seed):
+    X, y = make_data(cls, seed)
+    form = {"hidden_layer_sizes": 20, "random_state": 0}
+    model = fit(cls(**form, learning_rate_init=1e6, max_iter=30), X, y)
+    assert "so shorten the steps, learning_rate_init;" in str(model.certificate_)
+    assert str(gapless.certify(model, X, y)) == str(model.certificate_)
+    layers, loss = [Dense(20), ReLU(), Dense(3)], "softmax"
+    if cls is gapless.MLPRegressor:
+        layers[-1], loss = Dense(1), "squared"
+    labels = np.unique(y, return_inverse=True)[1] if loss == "softmax" else y
+    network = networks.Network(layers, loss).build(X.shape[1], 0)
+    network.fit(X, labels, epochs=5, step=1e6, random_state=0)
+    assert "so shorten the steps, step;" in str(network.certificate_)
+    # Large features make the objective large before the first step, and short steps lower it.
+    calm = fit(gapless.MLPRegressor(**form, max_iter=3), 1e4 * X, X[:, 0])
+    assert calm.certificate_.primal > 100 * calm.certificate_.scale
+    assert "shorten" not in str(calm.certificate_)
+    # L-BFGS has no such parameter.
+    assert "shorten" not in str(model.set_params(solver="lbfgs")._certified(X, y))
+
+
 def test_several_labels_and_several_numbers_are_judged_on_unseen_rows(seed):
     X, y = make_data(gapless.MLPRegressor, seed)
     labels = np.stack([y > 0, y < 0, X[:, 0] > 0], axis=1).astype(int)

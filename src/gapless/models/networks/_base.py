@@ -418,6 +418,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
                 task.loss,
                 float(self.alpha),
                 CURES.get(ended, ""),
+                "" if self.solver == LBFGS else "learning_rate_init",
             )
         except (TimeLimit, KeyboardInterrupt):
             return without_bound("no bound is known: the fit was interrupted; fit again.")

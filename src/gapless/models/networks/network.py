@@ -395,7 +395,7 @@ class Network(Remembering, CallbackSupport, BaseEstimator):
         for name, own in OWN_NAMES.items():
             cure = cure.replace(name, own)
         weights, alpha = self.weights.astype(np.float64), float(self.alpha)
-        return certificate_of(self._engine(), weights, rows, self._loss, alpha, cure)
+        return certificate_of(self._engine(), weights, rows, self._loss, alpha, cure, "step")
 
     def _fitted_to(self, X: Any, y: Any, sample_weight: Any = None) -> NetworkFit:
         rows = self._rows(X, y, sample_weight)

@@ -41,6 +41,10 @@ CURES = {
     "time_limit": "raise time_limit",
     "interrupted": "fit again, and let it end",
 }
+# Training diverged if the objective is so many times that without features, and that of weights as
+# they are first drawn, which is large, too, if the features are.
+FAR_ABOVE = 10.0
+DIVERGED = "the objective is far above that of a model without features, so shorten the steps, {}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,14 +259,32 @@ def falls_along(
     return any(value(exact.theta + part * step) < now for part in TRIED)
 
 
+def has_diverged(
+    engine: Engine, rows: Rows, loss: Loss, alpha: float, primal: float, scale: float
+) -> bool:
+    """Whether the objective is far above that without features, and that of a first draw."""
+    if primal <= FAR_ABOVE * scale:
+        return False
+    drawn = engine.composition.begin(np.random.RandomState(0), np.float64)
+    first = value_and_gradient(engine, drawn, rows, loss, alpha)[0]
+    return bool(np.isfinite(first)) and not primal <= FAR_ABOVE * first
+
+
 def certificate_of(
-    engine: Engine, weights: Weights, rows: Rows, loss: Loss, alpha: float, cure: str = ""
+    engine: Engine,
+    weights: Weights,
+    rows: Rows,
+    loss: Loss,
+    alpha: float,
+    cure: str = "",
+    step_name: str = "",
 ) -> Certificate:
     """How near the weights are to a point where the gradient is 0; no bound is known.
 
     Σ‖∇ₖ‖·rₖ over the arrays k of parameters is the change, at first order, that steps as long as
     their `reach` r could bring; small parameters do not make it small. Where it is large, short
-    steps along the gradient show whether the objective does fall.
+    steps along the gradient show whether the objective does fall. What to do about it is the cure,
+    or, if training by steps of a length `step_name` has diverged, to shorten those.
     """
     composition = engine.composition
     with np.errstate(over="ignore", invalid="ignore"):
@@ -273,10 +295,13 @@ def certificate_of(
         reached = reach(composition, weights, rows)
         change = float(np.dot(slopes, reached))
         is_stationary = bool(change <= STATIONARY * scale)
-        is_kink = False
+        is_kink, diverged = False, ""
         if not is_stationary and np.isfinite(primal) and np.isfinite(norm):
             step = -float(np.linalg.norm(reached)) / norm * gradient
             is_kink = not falls_along(engine, weights, rows, loss, alpha, step)
+        if step_name and has_diverged(engine, rows, loss, alpha, primal, scale):
+            diverged = cure = DIVERGED.format(step_name)
+    advice, advice_at_kink = (f"; {words}" if words else "" for words in (cure, diverged))
     why = "the objective of a network is not convex, so no bound on the best one is known"
     if is_stationary:
         verdict = f"stationary: the gradient is next to 0, its norm is {norm:.3g}; {why}."
@@ -284,10 +309,9 @@ def certificate_of(
         verdict = (
             "stopped at a kink, or where the objective bends as sharply: the objective does not "
             f"fall along the gradient, not even by a step of {TRIED[-1]:.0e} of the length of the "
-            f"weights; the norm of the gradient is {norm:.3g}; {why}."
+            f"weights{advice_at_kink}; the norm of the gradient is {norm:.3g}; {why}."
         )
     else:
-        advice = f"; {cure}" if cure else ""
         verdict = (
             "stopped: following the gradient would still lower the objective; its norm is "
             f"{norm:.3g}{advice}; {why}."
