@@ -9,6 +9,8 @@ import time
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import check_estimator
@@ -234,6 +236,44 @@ BAD = [
 def test_bad_input_gets_an_error_in_words(options, X, message):
     with pytest.raises(ValueError, match=message):
         AgglomerativeClustering(**options).fit(X)
+
+
+ROWS = np.array([[0.0, 1.0], [2.0, 1.0], [5.0, 3.0], [9.0, 2.0]])
+TREES = [
+    *(AgglomerativeClustering(linkage=linkage) for linkage in ("single", "complete", "average")),
+    AgglomerativeClustering(linkage="average", connectivity=np.ones((4, 4))),
+    DivisiveClustering(),
+]
+
+
+@pytest.mark.parametrize("model", TREES, ids=repr)
+@pytest.mark.parametrize(
+    "metric, message",
+    [
+        (lambda u, v: np.inf, r"distance inf between the rows \[.*use another metric"),
+        (lambda u, v: np.nan, "no distance between the rows"),
+        (lambda u, v: -np.abs(u - v).sum(), "the negative distance .*1 − similarity"),
+        (lambda u, v: abs(u[0] - 2 * v[0]), "not symmetric: .*the mean of both"),
+        (lambda X: np.full((len(X), len(X)), np.inf), "the distance inf"),
+        (lambda X: X[:, :1] - X[:, 0], "the negative distance"),
+        (lambda X: np.triu(np.ones((len(X), len(X))), 1), "not symmetric"),
+        (lambda X: X[:, 0], "should return the square matrix"),
+    ],
+)
+def test_what_is_no_distance_is_refused(model, metric, message):
+    with pytest.raises(ValueError, match=message):
+        clone(model).set_params(metric=metric).fit(ROWS)
+
+
+def test_distances_wrong_by_rounding_are_taken():
+    D = squareform(pdist(ROWS))
+    D[0, 1] += 1e-12
+    D[2, 3] = D[3, 2] = -1e-12
+    given = D.copy()
+    for metric, X in (("precomputed", D), (lambda X: D, ROWS)):
+        model = AgglomerativeClustering(metric=metric, linkage="average", compute_distances=True)
+        assert model.fit(X).distances_[0] == 0.0
+    np.testing.assert_array_equal(D, given)
 
 
 def test_cuts_that_make_no_sense_get_an_error_in_words():

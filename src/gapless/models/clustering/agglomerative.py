@@ -24,7 +24,7 @@ from ..._ground.validation import Training
 from ...certificates import Certificate
 from ...unseen import take_over
 from .distance_matrices import DistanceMatrices, distance_matrices
-from .distances import METRICS
+from .distances import METRICS, Distances
 from .hierarchy import TRAINING, TREE, HierarchicalModel, tree_of_rows
 from .linkage_checks import MOST_AT_FIT, certificate_of, unchecked
 from .linkages import (
@@ -252,7 +252,10 @@ class AgglomerativeClustering(HierarchicalModel):
             X = X[np.ix_(kept, kept)] if self._is_precomputed else X[kept]
         options: dict[str, Any] = {}
         if self.linkage != "ward":
-            options = {"linkage": self.linkage, "affinity": self.metric}
+            metric = self.metric
+            if callable(metric):
+                metric = Distances(metric, X, data.weights[kept]).of_pair
+            options = {"linkage": self.linkage, "affinity": metric}
         builder = check_memory(self.memory).cache(_TREE_BUILDERS[self.linkage])
         children, components, leaves, _, heights = builder(
             X,

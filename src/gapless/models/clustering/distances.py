@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist, squareform
 from sklearn.metrics import pairwise_distances
 
+from ..._ground.memory import blocks
 from ..._ground.validation import Training, read_table
 
 Array = np.ndarray
@@ -64,6 +66,35 @@ class Distances:
 
     def between(self, X: Array, Z: Array) -> Array:
         """The distances of each row of X to each of Z."""
+        found = self._computed(X, Z)
+        self._check(found, X, Z)
+        return np.maximum(found, 0.0, out=found)
+
+    def square(self, X: Array) -> Array:
+        """The distances between all rows of X."""
+        found = self._of_table(X) if self.is_of_table else self._computed(X, X)
+        np.fill_diagonal(found, 0.0)
+        self._check(found, X, X)
+        if callable(self.metric):
+            self.check_symmetry(found, X)
+        return np.maximum(found, 0.0, out=found)
+
+    def of_pair(self, u: Array, v: Array) -> float:
+        """The distance between two rows."""
+        return float(self.square(np.array([u, v], dtype=np.float64))[0, 1])
+
+    def check_symmetry(self, found: Array, X: Array) -> None:
+        """Refuse distances that depend on which of two rows comes first."""
+        pair = _first_uneven(found)
+        if pair is not None:
+            i, j = pair
+            raise ValueError(
+                f"metric={self.metric!r} is not symmetric: from the row {X[i].tolist()} to "
+                f"{X[j].tolist()} it gives {found[i, j]:.6g}, and back {found[j, i]:.6g}; "
+                "take e.g. the mean of both."
+            )
+
+    def _computed(self, X: Array, Z: Array) -> Array:
         metric = self.metric
         if not callable(metric) and metric in _BY_PRODUCTS:
             found = pairwise_distances(X, Z, metric=metric)
@@ -73,21 +104,34 @@ class Distances:
             found = cdist(X != 0, Z != 0, metric)
         else:
             found = cdist(X, Z, metric, **self._options)
-        if np.isnan(found).any():
-            i, j = np.argwhere(np.isnan(found))[0]
-            raise ValueError(
-                f"metric={metric!r} gives no distance between the rows {X[i].tolist()} and "
-                f"{Z[j].tolist()}; use another metric, or leave such rows out."
-            )
         return np.asarray(found, dtype=np.float64)
 
-    def square(self, X: Array) -> Array:
-        """The distances between all rows of X."""
-        if self.is_of_table:
-            return np.asarray(self.metric(X), dtype=np.float64)
-        found = self.between(X, X)
-        np.fill_diagonal(found, 0.0)
+    def _of_table(self, X: Array) -> Array:
+        found = np.array(self.metric(X), dtype=np.float64)
+        if found.shape != (len(X), len(X)):
+            raise ValueError(
+                f"metric={self.metric!r} returned an array of shape {found.shape} for {len(X)} "
+                "rows; it should return the square matrix of their distances, or take two rows "
+                "and return a number."
+            )
         return found
+
+    def _check(self, found: Array, X: Array, Z: Array) -> None:
+        """Refuse what is no distance. An infinite one is no closer than any other, for ever."""
+        if not np.isfinite(found).all():
+            i, j = np.argwhere(~np.isfinite(found))[0]
+            what = "no distance" if np.isnan(found[i, j]) else f"the distance {found[i, j]}"
+            advice = "use another metric, or leave such rows out"
+        elif found.size and found.min() < -_rounding(found):
+            i, j = divmod(int(np.argmin(found)), found.shape[1])
+            what = f"the negative distance {found[i, j]:.3g}"
+            advice = "if it is a similarity, use a distance such as 1 − similarity"
+        else:
+            return
+        raise ValueError(
+            f"metric={self.metric!r} gives {what} between the rows {X[i].tolist()} and "
+            f"{Z[j].tolist()}; {advice}."
+        )
 
 
 def _required_arguments(function: Any) -> int:
@@ -119,6 +163,8 @@ def read_data(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> Tra
         )
     if is_precomputed:
         _check_distances(data.X)
+        if data.X.min() < 0:  # within rounding
+            data = replace(data, X=np.maximum(data.X, 0))
     elif isinstance(estimator.metric, str) and estimator.metric == "cosine":
         zero = np.flatnonzero(~np.any(data.X, axis=1))
         if len(zero):
@@ -148,25 +194,39 @@ def _check_distances(D: Array) -> None:
             f"Distance matrix should be square, got matrix of shape {D.shape}; pass the distances "
             "between all rows, or rows with another metric than 'precomputed'."
         )
-    if D.size and D.min() < 0:
+    if D.size and D.min() < -_rounding(D):
         i, j = divmod(int(np.argmin(D)), len(D))
         raise ValueError(
             f"the distance in row {i}, column {j} is negative ({D[i, j]:.3g}); if these are "
             "similarities, pass a distance such as 1 − similarity."
         )
-    tol = np.sqrt(np.finfo(D.dtype).eps)
-    is_apart = np.diagonal(D) > tol * D.max(initial=0.0)
+    is_apart = np.diagonal(D) > _rounding(D)
     if is_apart.any():
         i = int(np.argmax(is_apart))
         raise ValueError(
             f"the distance of row {i} from itself is {D[i, i]:.3g} and should be 0; if these are "
             "similarities, pass a distance such as 1 − similarity."
         )
-    # Rounding makes the two halves of a computed matrix differ a little.
-    uneven = np.abs(D - D.T) > tol * np.maximum(np.abs(D), 1e-4 * D.max(initial=0.0))
-    if uneven.any():
-        i, j = divmod(int(np.argmax(uneven)), len(D))
+    pair = _first_uneven(D)
+    if pair is not None:
+        i, j = pair
         raise ValueError(
             f"the matrix of distances is not symmetric: row {i}, column {j} has {D[i, j]:.6g}, "
             f"and row {j}, column {i} has {D[j, i]:.6g}; pass e.g. (D + D.T)/2."
         )
+
+
+def _rounding(D: Array) -> float:
+    """How far computed distances may be off: the root of a square near 0 keeps half the digits."""
+    return float(np.sqrt(np.finfo(D.dtype).eps) * np.abs(D).max(initial=0.0))
+
+
+def _first_uneven(D: Array) -> tuple[int, int] | None:
+    """The first pair of rows whose two distances differ by more than rounding."""
+    most = _rounding(D)
+    for rows in blocks(len(D), len(D)):
+        uneven = np.abs(D[rows] - D[:, rows].T) > most
+        if uneven.any():
+            i, j = divmod(int(np.argmax(uneven)), len(D))
+            return rows.start + i, j
+    return None

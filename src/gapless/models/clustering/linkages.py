@@ -185,6 +185,9 @@ def _triangle_of(X: Array, weights: Array, metric: Any) -> Array:
     for rows in blocks(n, n):
         check()
         part = distances.between(X[rows], X[: rows.stop])
+        if callable(metric):
+            # Both directions are known within a block; the others would take twice the time.
+            distances.check_symmetry(part[:, rows], X[rows])
         for i in range(rows.start, rows.stop):
             triangle[i * (i - 1) // 2 : i * (i + 1) // 2] = part[i - rows.start, :i]
     return triangle
