@@ -5,13 +5,15 @@ import os
 import signal
 import threading
 import time
+from functools import partial
 
 import matplotlib as mpl
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, cityblock, minkowski, pdist, squareform
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -274,6 +276,25 @@ def test_distances_wrong_by_rounding_are_taken():
         model = AgglomerativeClustering(metric=metric, linkage="average", compute_distances=True)
         assert model.fit(X).distances_[0] == 0.0
     np.testing.assert_array_equal(D, given)
+
+
+def test_a_function_is_one_of_two_rows_or_of_a_table_however_it_takes_them():
+    def difference(u, v=0.0, *, scale=1.0):
+        return scale * np.abs(u - v).sum()
+
+    functions = [
+        lambda *rows: cityblock(*rows),
+        lambda u, *rest: cityblock(u, *rest),
+        partial(minkowski, p=1),
+        difference,
+        lambda X: cdist(X, X, "cityblock"),
+        lambda X, Y=None: cdist(X, X if Y is None else Y, "cityblock"),
+        partial(pairwise_distances, metric="cityblock"),
+    ]
+    wanted = AgglomerativeClustering(metric="cityblock", linkage="average").fit(ROWS)
+    for metric in functions:
+        model = AgglomerativeClustering(metric=metric, linkage="average").fit(ROWS)
+        np.testing.assert_allclose(model.merge_table_, wanted.merge_table_, rtol=1e-14)
 
 
 def test_cuts_that_make_no_sense_get_an_error_in_words():

@@ -44,7 +44,7 @@ class Distances:
     ----------
     metric : str or callable
         One of METRICS, a function of two rows, or one of a table that returns the matrix of its
-        distances: whichever needs as many arguments.
+        distances: its arguments tell which, or a trial if it takes one or two.
     X : ndarray of shape (n, d)
         All rows: the variances of "seuclidean" and "mahalanobis" are theirs.
     weights : ndarray of shape (n,)
@@ -53,7 +53,7 @@ class Distances:
 
     def __init__(self, metric: Any, X: Array, weights: Array):
         self.metric, self._options = metric, dict[str, Any]()
-        self.is_of_table = callable(metric) and _required_arguments(metric) < 2
+        self.is_of_table = callable(metric) and _is_of_table(metric, X)
         if not callable(metric) and metric in ("seuclidean", "mahalanobis"):
             around = X - np.average(X, axis=0, weights=weights)
             covariance = (around.T * weights) @ around / max(float(weights.sum()) - 1, 1.0)
@@ -134,14 +134,34 @@ class Distances:
         )
 
 
-def _required_arguments(function: Any) -> int:
-    """How many arguments a function cannot do without; 1 if it does not say."""
+def _is_of_table(function: Any, X: Array) -> bool:
+    """Whether a function takes a table rather than two rows.
+
+    Its arguments tell, unless it can do with one and takes two; then it is tried on two rows.
+    """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return 1
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(each.kind in plain and each.default is each.empty for each in parameters)
+        least, most = 1.0, np.inf
+    else:
+        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        positional = [each for each in parameters if each.kind in plain]
+        least = sum(each.default is each.empty for each in positional)
+        takes_any = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+        most = np.inf if takes_any else len(positional)
+    if least > 1 or most < 2:
+        return least < 2
+    two = X[[0, -1]]
+    # A function of neither kind counts as one of a table, and is refused when it is used.
+    return _shape(function, two) == (2, 2) or _shape(function, *two) != ()
+
+
+def _shape(function: Any, *arguments: Array) -> tuple[int, ...] | None:
+    """The shape of what a function returns; None if it does not take these arguments."""
+    try:
+        return np.shape(function(*arguments))
+    except Exception:
+        return None
 
 
 def read_data(estimator: Any, X: Any, sample_weight: Any, *, reset: bool) -> Training:
