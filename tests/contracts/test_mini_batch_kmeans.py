@@ -101,6 +101,17 @@ def test_centres_without_rows_are_drawn_again():
     assert moves.inertia_ < stays.inertia_
 
 
+@pytest.mark.parametrize("k", [1, 5])
+def test_the_centre_with_most_rows_stays_whatever_the_ratio(k):
+    X = blobs()
+    one, two = (
+        MiniBatchKMeans(k, reassignment_ratio=ratio, batch_size=50, random_state=0).fit(X)
+        for ratio in (1.0, 2.0)
+    )
+    np.testing.assert_array_equal(two.cluster_centers_, one.cluster_centers_)
+    assert np.isfinite(two.partial_fit(X).inertia_)
+
+
 def test_the_certificate_says_how_far_the_centres_are_from_the_means():
     X = blobs()
     model = MiniBatchKMeans(4, random_state=0, batch_size=30).fit(X)

@@ -67,7 +67,7 @@ default="k-means++"
         or a function, else 1.
     reassignment_ratio : float, default=0.01
         Centres that have had less than this part of the rows of the one that has had most are put
-        on rows drawn at random.
+        on rows drawn at random. From 1 on these are all that have had less than it.
     time_limit : float, default=None
         Seconds after which the centres of the last batch are kept.
 

@@ -67,7 +67,8 @@ class BatchWalk:
         """Move centres that have hardly any rows to rows of the batch.
 
         Those with less than `ratio` times the rows of the centre that has most, and at most half as
-        many as the batch has rows. They then count as much as the least of the others.
+        many as the batch has rows. They then count as much as the least of the others. The centre
+        that has most is never moved, whatever the ratio.
         """
         self._since += batch.n
         if self.counts.all() and self._since < ROWS_BETWEEN * len(self.counts):
@@ -75,7 +76,7 @@ class BatchWalk:
         self._since = 0
         distinct = batch.distinct
         most = min(batch.n // 2, len(distinct.first))
-        few = np.flatnonzero(self.counts < ratio * self.counts.max())
+        few = np.flatnonzero(self.counts < min(ratio, 1.0) * self.counts.max())
         few = few[np.argsort(self.counts[few], kind="stable")][:most]
         if not len(few):
             return
