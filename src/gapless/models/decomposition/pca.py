@@ -257,13 +257,13 @@ class PCA(ComponentModel):
         left_out = scatter.side - count
         if len(found.values) >= scatter.side and left_out > 0:
             rest = float(found.values[count : scatter.side].sum())
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = values / scatter.total
+        # Of equal rows rounding alone is left, which has no shares.
+        total = np.inf if scatter.is_of_equal_rows else scatter.total
         return {
             "mean_": scatter.mean.astype(dtype),
             "n_components_": count,
             "explained_variance_": as_precise(values / degrees, dtype),
-            "explained_variance_ratio_": ratio.astype(dtype),
+            "explained_variance_ratio_": (values / total).astype(dtype),
             "singular_values_": as_precise(np.sqrt(values), dtype),
             "noise_variance_": float(rest / degrees / left_out) if left_out > 0 else 0.0,
         }
@@ -277,7 +277,7 @@ class PCA(ComponentModel):
         )
         total = scatter.total / degrees
         is_own = are_near(variances, sums / degrees, scatter, total)
-        if scatter.total > 0:
+        if not scatter.is_of_equal_rows:
             is_own &= are_near(shares, sums / scatter.total, scatter, 1.0)
         left_out = scatter.side - self.n_components_
         noise = (scatter.total - sums.sum()) / degrees if left_out > 0 else 0.0
