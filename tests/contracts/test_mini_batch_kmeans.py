@@ -169,7 +169,7 @@ def test_a_time_limit_keeps_the_last_batch(monkeypatch):
     np.testing.assert_array_equal(model.predict(blobs()), model.labels_)
 
 
-def test_the_trace_tells_what_the_batches_let_expect():
+def test_the_trace_has_the_objective_as_estimated_from_each_batch():
     """Its first entry is the sum of squares of the first centres, if the batch has all rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))

@@ -25,7 +25,7 @@ class BatchTrace:
     Attributes
     ----------
     objective : ndarray of shape (batches,)
-        The sum of squared distances that each batch lets expect of all rows, before the centres
+        The sum of squared distances of all rows as estimated from each batch, before the centres
         move. It rises and falls with the rows that were drawn.
     shifts : ndarray of shape (batches,)
         How far the centres moved in each batch: the sum of their squared moves.
@@ -43,7 +43,7 @@ class BatchTrace:
         return f"<BatchTrace of {batches}: objective about {ends}>"
 
     def plot(self, *, axes=None):
-        """Draw the objective that each batch lets expect.
+        """Draw the objective as estimated from each batch.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ default="k-means++"
         The first centres: rows drawn far apart, rows drawn at random, a function of
         (X, n_clusters, random_state), or the centres themselves.
     max_iter : int, default=100
-        The most passes: so often as many rows are drawn as there are distinct ones.
+        The most passes over the rows: each draws as many rows as there are distinct ones.
     batch_size : int, default=1024
         The rows of a batch.
     verbose : int, default=0
@@ -93,7 +93,7 @@ default="k-means++"
     solver_ : str
         "batches".
     trace_ : BatchTrace
-        The objective that each batch of the best start lets expect; `trace_.plot()` draws it. Not
+        The objective as estimated from each batch of the best start; `trace_.plot()` draws it. Not
         after `partial_fit`.
     certificate_ : Certificate
         How far the sum of squares is at most above that of the best k clusters, and how much of it
