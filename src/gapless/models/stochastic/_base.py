@@ -566,7 +566,7 @@ def _has_diverged(problems: list[Problem], primal: list[float]) -> bool:
     shape = (first.n,) if first.outputs is None else (first.n, first.outputs)
     smallest = sum(float(np.sum(p.weighted(p.loss.smallest(p.y)))) for p in problems)
     without = sum(p.loss_sum(np.zeros(shape)) for p in problems)
-    # Where w = 0 leaves nothing, such as for targets that are all 0, the first epoch is the measure.
+    # Where w = 0 leaves nothing, such as for targets of 0, the first epoch is the measure.
     room = without - smallest or primal[0] - smallest
     return primal[-1] - smallest > DIVERGED * room
 
