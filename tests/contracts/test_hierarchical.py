@@ -10,6 +10,7 @@ from functools import partial
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import average
 from scipy.spatial.distance import cdist, cityblock, minkowski, pdist, squareform
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -276,6 +277,12 @@ def test_distances_wrong_by_rounding_are_taken():
         model = AgglomerativeClustering(metric=metric, linkage="average", compute_distances=True)
         assert model.fit(X).distances_[0] == 0.0
     np.testing.assert_array_equal(D, given)
+
+
+def test_a_row_needs_no_distance_from_itself():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    model = AgglomerativeClustering(metric="braycurtis", linkage="average", compute_distances=True)
+    np.testing.assert_allclose(model.fit(X).distances_, average(pdist(X, "braycurtis"))[:, 2])
 
 
 def test_a_function_is_one_of_two_rows_or_of_a_table_however_it_takes_them():

@@ -64,10 +64,16 @@ class Distances:
                 variances = np.diag(covariance)
                 self._options["V"] = np.where(variances > 0, variances, 1.0)
 
-    def between(self, X: Array, Z: Array) -> Array:
-        """The distances of each row of X to each of Z."""
-        found = self._computed(X, Z)
-        self._check(found, X, Z)
+    def to_earlier(self, X: Array, rows: slice) -> Array:
+        """The distances of a block of rows to all rows before its end."""
+        found = self._computed(X[rows], X[: rows.stop])
+        own = found[:, rows]
+        # A row has no distance from itself, whatever the metric makes of it.
+        np.fill_diagonal(own, 0.0)
+        self._check(found, X[rows], X)
+        if callable(self.metric):
+            # Both directions are known within a block; the others would take twice the time.
+            self._check_symmetry(own, X[rows])
         return np.maximum(found, 0.0, out=found)
 
     def square(self, X: Array) -> Array:
@@ -76,14 +82,14 @@ class Distances:
         np.fill_diagonal(found, 0.0)
         self._check(found, X, X)
         if callable(self.metric):
-            self.check_symmetry(found, X)
+            self._check_symmetry(found, X)
         return np.maximum(found, 0.0, out=found)
 
     def of_pair(self, u: Array, v: Array) -> float:
         """The distance between two rows."""
         return float(self.square(np.array([u, v], dtype=np.float64))[0, 1])
 
-    def check_symmetry(self, found: Array, X: Array) -> None:
+    def _check_symmetry(self, found: Array, X: Array) -> None:
         """Refuse distances that depend on which of two rows comes first."""
         pair = _first_uneven(found)
         if pair is not None:

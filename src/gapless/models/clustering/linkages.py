@@ -184,10 +184,7 @@ def _triangle_of(X: Array, weights: Array, metric: Any) -> Array:
         return lower_triangle(distances.square(X), triangle)
     for rows in blocks(n, n):
         check()
-        part = distances.between(X[rows], X[: rows.stop])
-        if callable(metric):
-            # Both directions are known within a block; the others would take twice the time.
-            distances.check_symmetry(part[:, rows], X[rows])
+        part = distances.to_earlier(X, rows)
         for i in range(rows.start, rows.stop):
             triangle[i * (i - 1) // 2 : i * (i + 1) // 2] = part[i - rows.start, :i]
     return triangle
