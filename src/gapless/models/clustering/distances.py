@@ -166,7 +166,7 @@ def _shape(function: Any, *arguments: Array) -> tuple[int, ...] | None:
     """The shape of what a function returns; None if it does not take these arguments."""
     try:
         return np.shape(function(*arguments))
-    except Exception:
+    except Exception:  # of a user's function: whatever it raises, it does not take them
         return None
 
 
