@@ -264,12 +264,12 @@ def test_same_bits_for_any_number_of_threads(case, rng):
 @pytest.mark.parametrize("case", STEPS, ids=str)
 def test_time_limit_of_nothing_returns_the_start(case, rng):
     problem = case.problem(rng)
-    began = time.monotonic()
+    began = time.process_time()
     with time_limit(0.0):
         solution = run(registry[case.solver], problem, tol=1e-12)
     assert solution.status in ("time_limit", "optimal")
     assert np.all(np.isfinite(solution.parameters.w))
-    assert time.monotonic() - began < 5.0
+    assert time.process_time() - began < 5.0
 
 
 @pytest.mark.parametrize("case", STEPS, ids=str)

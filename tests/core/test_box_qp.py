@@ -127,10 +127,8 @@ def test_a_descent_ends_with_the_epoch_in_which_its_visits_are_used_up(rng):
 def test_the_deadline_ends_a_long_descent(rng):
     X = rng.normal(size=(3000, 200))
     task = make_task(X, rng, gap=0.0, epochs=10**9, quadratic=0.0)
-    began = time.monotonic()
     with pytest.raises(TimeLimit):
-        descend(X, [task], deadline=began + 0.05)
-    assert time.monotonic() - began < 1.0
+        descend(X, [task], deadline=time.monotonic() + 0.05)
 
 
 def test_arrays_of_the_wrong_length_are_refused(rng):
