@@ -112,7 +112,7 @@ BY_NAME = {
     "models/networks/torch_engine.py": "PyTorch, where it is installed",
 }
 MOST_ENTRIES = 17
-# Parts inside another part: what is made of a choice, and of a table without a target.
+# Parts inside another part: what is made of a choice, and of a table without a target; examples.
 PARTS_INSIDE = {("choosing", "report"), ("choosing", "exploring"), ("plots", "gallery")}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
