@@ -16,14 +16,6 @@ def test_the_version_is_the_same_everywhere():
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_every_change_is_of_a_kind_that_the_changelog_has():
-    kinds = {kind["directory"] for kind in PROJECT["tool"]["towncrier"]["type"]}
-    for path in (ROOT / "changes").glob("*"):
-        _, kind, ending = path.name.rsplit(".", 2)
-        assert ending == "md" and kind in kinds, path.name
-        assert path.read_text().strip(), path.name
-
-
 def test_a_commit_is_checked_by_what_make_lint_runs():
     rules = (ROOT / "Makefile").read_text()
     lint = rules[rules.index("\nlint:") : rules.index("\nformat:")]
