@@ -258,7 +258,7 @@ def test_the_root_can_be_taken_in():
         if path.name not in ("__init__.py", "__main__.py", "__pycache__", "py.typed")
     }
     assert len(entries) <= MOST_ENTRIES, sorted(entries)
-    assert {path.suffix for path in PACKAGE.iterdir() if path.is_file()} == {".py"}
+    assert {path.suffix for path in PACKAGE.iterdir() if path.is_file()} == {".py", ".typed"}
 
 
 def test_a_door_has_no_code():
