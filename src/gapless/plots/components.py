@@ -127,6 +127,7 @@ def principal_axes(
             fontsize="small",
             color=INK,
             zorder=5,
+            bbox={"facecolor": PAPER, "alpha": 0.75, "edgecolor": "none", "pad": 0.5},
         )
     axes.set_aspect("equal", adjustable="datalim")
     return finished(axes, "x₁", "x₂", grid="both")
