@@ -9,6 +9,8 @@ from typing import Any
 
 from sklearn.base import clone
 
+from .._ground.docstrings import described
+from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import check
 
 LAZY, EAGER = "lazy", "eager"
@@ -62,6 +64,17 @@ class Timings:
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain numbers and strings."""
         return asdict(self)
+
+    @described(AXES)
+    def plot(self, *, axes=None):
+        """Draw both times of each model; returns the axes."""
+        return pictures().timings(
+            [one.name for one in self.models],
+            [one.fit_seconds for one in self.models],
+            [one.predict_seconds for one in self.models],
+            rows=self.rows,
+            axes=axes,
+        )
 
 
 def timed(

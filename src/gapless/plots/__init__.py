@@ -3,8 +3,9 @@
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
 fit proceeds, and perceptron and networks how those do, live while they are trained; clusters:
 k-means and silhouettes; components: the principal ones; columns: their importance; groups: rows on
-a plane; decision, tree, dendrogram: what a model looks like. style is their common look, and svg
-makes them parts of a page.
+a plane; matrices: distances with their numbers; timings: learning and predicting; decision, tree,
+dendrogram, computation: what a model looks like. style is their common look, and svg makes them
+parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -14,6 +15,7 @@ gapless only its ground.
 from .clusters import kmeans_objective, kmeans_steps, silhouettes
 from .columns import coefficients, importances, pair_dependence, partial_dependence
 from .components import component_map, principal_axes, scree
+from .computation import computation
 from .curves import descent, learning, search, validation
 from .decision import decision, planes
 from .dendrogram import dendrogram
@@ -21,6 +23,7 @@ from .fitting import convergence, crossover, landscape, margins, members, path, 
 from .groups import grouped_rows
 from .kernel_components import embedding, image_rows
 from .live import LiveCurves
+from .matrices import distance_matrices, distance_matrix
 from .models import bias_variance, comparison, splits
 from .networks import images, training
 from .perceptron import perceptron
@@ -33,6 +36,7 @@ from .predictions import (
     roc,
 )
 from .svg import inline_svg
+from .timings import timings
 from .tree import tree
 
 __all__ = [
@@ -41,12 +45,15 @@ __all__ = [
     "coefficients",
     "comparison",
     "component_map",
+    "computation",
     "confusion",
     "convergence",
     "crossover",
     "decision",
     "dendrogram",
     "descent",
+    "distance_matrices",
+    "distance_matrix",
     "embedding",
     "grouped_rows",
     "image_rows",
@@ -75,6 +82,7 @@ __all__ = [
     "search",
     "silhouettes",
     "splits",
+    "timings",
     "training",
     "tree",
     "validation",

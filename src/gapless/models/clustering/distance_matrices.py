@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._ground.drawing import pictures
 from .linkage_checks import joined_row
 from .merge_trees import MergeTree
 
@@ -71,6 +72,24 @@ class DistanceMatrices(Sequence):
 
     def __str__(self) -> str:
         return "\n\n".join(str(matrix) for matrix in self._matrices)
+
+    def plot(self, *, axes=None):
+        """Draw the matrices side by side, each with the pair that merges next in a frame.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, default=None
+            Where to draw, one for each but the last, which has a single cluster; a new figure if
+            None.
+
+        Returns
+        -------
+        axes : tuple of matplotlib Axes
+        """
+        return pictures().distance_matrices(
+            [(matrix.values, matrix.names, matrix.merged) for matrix in self._matrices[:-1]],
+            axes=axes,
+        )
 
 
 def distance_matrices(
