@@ -68,14 +68,14 @@ def computation(
             x, y = at[k][i]
             look = {"mfc": PAPER, "mec": INK, "mew": 1.4, "zorder": 2}
             axes.plot(x, y, "o", markersize=NODE, **look)
-            axes.text(x, y, f"{value:.3g}", ha="center", va="center", zorder=4)
+            axes.text(x, y, _short(value), ha="center", va="center", zorder=4)
             if names is not None:
                 _beside(axes, (x, y), names[k][i], 0.55 * NODE + 4, "bottom", SOFT)
             if biases is not None and k > 0:
-                words = f"b = {np.asarray(biases[k - 1])[i]:.3g}"
+                words = f"b = {_short(np.asarray(biases[k - 1])[i])}"
                 _beside(axes, (x, y), words, -0.55 * NODE - 4, "top", INK)
             if bias_gradients is not None and k > 0:
-                words = f"∂ = {np.asarray(bias_gradients[k - 1])[i]:.3g}"
+                words = f"∂ = {_short(np.asarray(bias_gradients[k - 1])[i])}"
                 _beside(axes, (x, y), words, -0.55 * NODE - 17, "top", ACCENT)
     half = 0.5 * SPREAD * tallest
     axes.set(xlim=(-0.3, len(units) - 0.7), ylim=(-half, half))
@@ -87,9 +87,14 @@ def _numbers(axes: Axes, at: np.ndarray, weight: float, slope: float | None) -> 
     """A weight and its derivative on an edge."""
     paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}
     common = {"ha": "center", "fontsize": "small", "zorder": 3, "bbox": paper}
-    axes.text(*at, f"{weight:.3g}", va="center" if slope is None else "bottom", **common)
+    axes.text(*at, _short(weight), va="center" if slope is None else "bottom", **common)
     if slope is not None:
-        axes.text(*at, f"∂ = {slope:.3g}", va="top", color=ACCENT, **common)
+        axes.text(*at, f"∂ = {_short(slope)}", va="top", color=ACCENT, **common)
+
+
+def _short(number: float) -> str:
+    """Three digits, with a true minus sign."""
+    return f"{number:.3g}".replace("-", "−")
 
 
 def _beside(

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from .style import FAINT, GUIDE, SOFT, axes_for, finished
+from .style import FAINT, GUIDE, PAPER, SOFT, axes_for, finished
 
 # Leaves that fit side by side with their names.
 MOST_LEAVES = 60
@@ -81,6 +81,7 @@ def dendrogram(
             ha="right",
             fontsize=8,
             color=SOFT,
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
         )
     finished(axes, ylabel="distance of the clusters", grid="y")
     _name_leaves(axes, table, drawn.leaves, names)
