@@ -3,7 +3,7 @@ The matrices that clustering passes through
 ===========================================
 
 Single linkage by hand: in the matrix of distances look for the smallest entry, here D₁(a, b) = 17,
-merge its row and its column, and fill the new ones with the smaller of the two distances,
+merge its row and its column, and fill the new ones with the smaller of the two distances:
 
 D₂((a,b), c) = min(D₁(a, c), D₁(b, c)) = min(21, 30) = 21.
 

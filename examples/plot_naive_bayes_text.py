@@ -3,11 +3,11 @@ Naive Bayes reads a text
 ========================
 
 Four short documents are about China (c) or Japan (j). Of a fifth one, "Chinese Chinese Chinese
-Tokyo Japan", naive Bayes takes every word as evidence of its own,
+Tokyo Japan", naive Bayes takes every word as evidence of its own:
 
-P(class | text) ∝ P(class) · Π P(word | class),  P(word | class) = (count + 1)/(words + vocabulary),
+P(class | text) ∝ P(class) · Π P(word | class),  P(word | class) = (count + 1)/(words + vocabulary).
 
-with one added to every count, so that a word which was not seen in a class does not rule it out.
+One is added to every count, so that a word which was not seen in a class does not rule it out.
 The priors are smoothed in the same way, (3 + 1)/(4 + 2) and (1 + 1)/(4 + 2).
 
 On the right, the same as a sum of logarithms: naive Bayes is a linear classifier. "Tokyo" and

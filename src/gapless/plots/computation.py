@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -48,15 +49,17 @@ def computation(
     """
     tables = [np.asarray(W, dtype=float) for W in weights]
     units = [np.asarray(layer, dtype=float).ravel() for layer in values]
-    expected = [(len(one), len(other)) for one, other in zip(units, units[1:])]
+    expected = [(len(one), len(other)) for one, other in pairwise(units)]
     if [W.shape for W in tables] != expected:
         raise ValueError(
             f"weights have shapes {[W.shape for W in tables]}, but the values need {expected}."
         )
     tallest = max(len(layer) for layer in units)
     axes = axes_for(axes, 2.6 * len(units), 1.7 * tallest + 0.6)
-    at = [[(float(k), SPREAD * (0.5 * (len(u) - 1) - i)) for i in range(len(u))]
-          for k, u in enumerate(units)]  # fmt: skip
+    at = [
+        [(float(k), SPREAD * (0.5 * (len(layer) - 1) - i)) for i in range(len(layer))]
+        for k, layer in enumerate(units)
+    ]
     for k, W in enumerate(tables):
         for i, j in np.ndindex(*W.shape):
             start, end = np.array(at[k][i]), np.array(at[k + 1][j])
