@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gapless import SVC, LogisticRegression, Ridge
+from gapless import SVC, LogisticRegression, Ridge, plots
 from gapless.evaluation import decision_grid
 
 
@@ -32,8 +32,35 @@ def test_picture_circles_the_support_vectors_and_names_the_features(board):
     model = SVC(C=100.0, gamma=1.0).fit(frame, y)
     ax = decision_grid(model, frame, y, resolution=20).plot()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
-    circles = ax.collections[-1].get_offsets()
-    np.testing.assert_allclose(circles, X[model.support_])
+    circles = np.vstack([c.get_offsets() for c in ax.collections if "support" in c.get_label()])
+    np.testing.assert_allclose(np.sort(circles, axis=0), np.sort(X[model.support_], axis=0))
+    plt.close(ax.figure)
+
+
+def test_picture_tells_bounded_support_vectors_from_free_ones(board):
+    X, y = board
+    model = SVC(C=2.0, gamma=1.0).fit(X, y)
+    is_bounded = np.isclose(model.alpha_, 2.0)
+    free = (model.alpha_ > 0) & ~is_bounded
+    assert free.any() and is_bounded.any()
+    ax = decision_grid(model, X, y, resolution=20).plot()
+    drawn = {part.get_label(): part.get_offsets() for part in ax.collections}
+    np.testing.assert_allclose(np.sort(drawn["free support"], axis=0), np.sort(X[free], axis=0))
+    np.testing.assert_allclose(drawn["bounded support"], X[is_bounded])
+    plt.close(ax.figure)
+
+
+def test_probabilities_are_drawn_with_the_border_at_one_half(board):
+    X, y = board
+    grid = decision_grid(LogisticRegression().fit(X, y), X, y, resolution=20)
+    values = 1 / (1 + np.exp(-grid.scores))
+    ax = plots.probabilities(grid.x, grid.y, values, X, y, classes=["black", "white"])
+    mesh, lines, *points = ax.collections
+    np.testing.assert_allclose(np.ravel(mesh.get_array()), values.ravel())
+    widths = dict(zip(lines.levels, lines.get_linewidths(), strict=True))
+    assert max(widths, key=widths.get) == 0.5
+    for k, drawn in enumerate(points):
+        np.testing.assert_allclose(drawn.get_offsets(), X[y == k])
     plt.close(ax.figure)
 
 

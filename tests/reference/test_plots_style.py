@@ -8,9 +8,11 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from gapless import plots
+from gapless.plots.style import CLASSES, of_class
 
 
 @pytest.fixture(autouse=True)
@@ -115,3 +117,36 @@ def test_names_are_not_read_as_formulas(tmp_path):
     )
     axes.figure.savefig(tmp_path / "picture.png")
     assert axes.get_xlabel() == "$a_b$ $\\q$"
+
+
+# How colours look to eyes without one kind of cone (Machado, Oliveira and Fernandes 2009, A
+# physiologically-based model for simulation of color vision deficiency).
+EYES = {
+    "all": np.eye(3),
+    "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+TO_XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+
+
+def seen(colour, eye):
+    """Lightness and two axes of hue (CIE L*a*b*) of a colour, as an eye sees it."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    xyz = TO_XYZ @ np.clip(eye @ linear, 0, 1) / [0.9505, 1.0, 1.089]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_classes_have_colours_that_all_eyes_tell_apart(eye):
+    looks = [seen(colour, np.asarray(EYES[eye])) for colour in CLASSES]
+    # 2.3 is the least difference that is noticed; matplotlib's own colours come down to 4.6.
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(looks, 2)) > 14
+
+
+def test_classes_beyond_the_last_colour_have_other_marks():
+    looks = [tuple(of_class(k).values()) for k in range(3 * len(CLASSES))]
+    assert len({*looks}) == len(looks)
+    assert len({mark for _, mark in looks[: len(CLASSES)]}) == len(CLASSES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ class DecisionGrid:
         The points that are support vectors, if the model has some.
     names : tuple of two str
         Names of the two features.
+    bounded : ndarray of int
+        Those of the support vectors whose multiplier is at its bound, if the model knows.
     """
 
     x: Array
@@ -48,9 +50,13 @@ class DecisionGrid:
     classes: Array
     support: Array
     names: tuple[str, str]
+    bounded: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     def plot(self, axes=None):
-        """Draw the regions, the margins (scores −1, 0 and 1) and the points; returns the axes."""
+        """Draw the regions, the margins (scores −1, 0 and 1) and the points; returns the axes.
+
+        Support vectors are circled, and bounded ones have a square around them.
+        """
         plots = pictures()
         return plots.decision(
             self.x,
@@ -61,6 +67,7 @@ class DecisionGrid:
             classes=self.classes,
             scores=self.scores,
             support=self.support,
+            bounded=self.bounded,
             names=self.names,
             axes=axes,
         )
@@ -120,6 +127,7 @@ def decision_grid(model: Any, X: Any, y: Any, resolution: int = 200) -> Decision
     scores = None
     if len(classes) == 2 and hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(rows), dtype=float).reshape(shape)
+    support = np.asarray(getattr(model, "support_", ()), dtype=int)
     return DecisionGrid(
         x=across,
         y=up,
@@ -128,6 +136,15 @@ def decision_grid(model: Any, X: Any, y: Any, resolution: int = 200) -> Decision
         points=points,
         labels=np.searchsorted(classes, np.asarray(y)),
         classes=classes,
-        support=np.asarray(getattr(model, "support_", ()), dtype=int),
+        support=support,
         names=(names[0], names[1]),
+        bounded=_bounded(model, support, points),
     )
+
+
+def _bounded(model: Any, support: Array, points: Array) -> Array:
+    """The support vectors whose multipliers are at their bound, if the model knows."""
+    status = np.asarray(getattr(model, "kkt_status_", ())) if len(support) else np.zeros(0)
+    # A model of other rows has its own.
+    known = support if len(status) == len(points) else support[:0]
+    return np.sort(known[status[known] == "bounded"])

@@ -17,7 +17,7 @@ from .columns import coefficients, importances, pair_dependence, partial_depende
 from .components import component_map, principal_axes, scree
 from .computation import computation
 from .curves import descent, learning, search, validation
-from .decision import decision, planes
+from .decision import decision, planes, probabilities
 from .dendrogram import dendrogram
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .groups import grouped_rows
@@ -74,6 +74,7 @@ __all__ = [
     "precision_recall",
     "predicted",
     "principal_axes",
+    "probabilities",
     "reliability",
     "residuals",
     "roc",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import ACCENT, FAINT, INK, STYLES, are_numbers, axes_for, finished, places
+from .style import ACCENT, CLASSES, FAINT, INK, STYLES, are_numbers, axes_for, finished, places
 
 
 def importances(
@@ -133,7 +133,7 @@ def partial_dependence(
     at, lines = places(axes, values, is_log=False), np.asarray(means, dtype=float).T
     few = len(lines) <= len(STYLES)
     for k, line in enumerate(lines):
-        style = STYLES[k] if few else {"color": f"C{k % 10}", "linestyle": "-"}
+        style = STYLES[k] if few else {"color": CLASSES[k % len(CLASSES)], "linestyle": "-"}
         label = names[k] if k < len(names) else None
         if joins:
             axes.plot(at, line, linewidth=1.8, label=label, **style)

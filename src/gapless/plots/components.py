@@ -7,13 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import ACCENT, DASHED, FAINT, INK, PAPER, SOFT, axes_for, finished
+from .style import (
+    ACCENT,
+    CLASSES,
+    DASHED,
+    FAINT,
+    INK,
+    MARKS,
+    PAPER,
+    SOFT,
+    axes_for,
+    finished,
+    of_class,
+)
 
 # More bars than these are a line, more arrows than these are left out, the shortest first.
 MOST_BARS, MOST_ARROWS = 40, 10
-# Colours of groups, distinguishable by most eyes; further groups repeat them with other marks.
-GROUPS = ("#1f5fa8", "#c8553d", "#3a7d44", "#8e5ea2", "#b8860b", "#4a4e57")
-MARKS = ("o", "s", "^", "D", "v")
 
 
 def scree(
@@ -170,8 +179,8 @@ def component_map(
         chosen = Z if group is None else Z[np.asarray(labels) == group]
         axes.plot(
             *chosen.T,
-            MARKS[g // len(GROUPS) % len(MARKS)],
-            color=FAINT if group is None else GROUPS[g % len(GROUPS)],
+            **({"color": FAINT, "marker": "o"} if group is None else of_class(g)),
+            linestyle="none",
             markersize=3.5,
             alpha=0.7,
             label=None if group is None else str(group),
@@ -200,7 +209,7 @@ def component_map(
     axes.axhline(0, color=SOFT, linewidth=0.6, zorder=0)
     axes.axvline(0, color=SOFT, linewidth=0.6, zorder=0)
     axes.margins(0.15)
-    if labels is not None and len(groups) <= len(GROUPS) * len(MARKS):
+    if labels is not None and len(groups) <= len(CLASSES) * len(MARKS):
         axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     first, second = (f"component {k + 1} ({100 * share:.0f} %)" for k, share in enumerate(shares))
     return finished(axes, first, second, grid="both")

@@ -1,17 +1,21 @@
-"""Regions of the plane by class, with margins and support vectors; lines between two classes."""
+"""The plane by class: regions with margins and support vectors, probabilities, separating lines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, to_rgb
 
-from .style import axes_for
+from .style import DASHED, DOTTED, INK, PAPER, SOFT, axes_for, of_class
 
 PALE = 0.75  # how much white is mixed into the colours of the regions
-MARKERS = "os^Dvp*"
+# Where lines of equal probability are drawn, and how: the border is the thick one.
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+# Lines that separate classes, one after the other.
+DASHES: tuple[Any, ...] = ("-", DASHED, (0, (6.0, 2.0, 1.0, 2.0)))
 
 
 def decision(
@@ -24,6 +28,7 @@ def decision(
     classes: Sequence[object],
     scores: np.ndarray | None = None,
     support: Sequence[int] = (),
+    bounded: Sequence[int] = (),
     names: tuple[str, str] = ("x₁", "x₂"),
     axes: Axes | None = None,
 ) -> Axes:
@@ -45,6 +50,8 @@ def decision(
         The decision function on the grid, drawn as the border (0) and the margins (−1 and 1).
     support : sequence of int, default=()
         Points that are circled.
+    bounded : sequence of int, default=()
+        Those of them whose multiplier is at its bound C, which get a square in place of the circle.
     names : tuple of two str
         Names of the axes.
     axes : matplotlib Axes, default=None
@@ -55,22 +62,90 @@ def decision(
     axes : matplotlib Axes
     """
     axes = axes_for(axes, 5.2, 4.6)
-    colours = [f"C{k % 10}" for k in range(len(classes))]
-    pale = ListedColormap([tuple(PALE + (1 - PALE) * np.array(to_rgb(c))) for c in colours])
+    pale = ListedColormap([_paler(of_class(k)["color"]) for k in range(len(classes))])
     axes.pcolormesh(x, y, regions, cmap=pale, vmin=-0.5, vmax=len(classes) - 0.5, rasterized=True)
     if scores is not None:
         levels, styles = (-1.0, 0.0, 1.0), ("--", "-", "--")
         axes.contour(x, y, scores, levels, colors="0.2", linestyles=styles, linewidths=1.2)
-    for k, (name, colour) in enumerate(zip(classes, colours)):
+    _draw_points(axes, points, labels, classes)
+    circled, squared = np.asarray(support, dtype=int), np.asarray(bounded, dtype=int)
+    rings = [("support", circled, "o")]
+    if len(squared):
+        free = circled[~np.isin(circled, squared)]
+        rings = [("free support", free, "o"), ("bounded support", squared, "s")]
+    for name, chosen, marker in rings:
+        if len(chosen):
+            ring: Any = {"facecolors": "none", "edgecolors": INK, "lw": 0.9, "marker": marker}
+            axes.scatter(points[chosen, 0], points[chosen, 1], s=60, label=name, **ring)
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    return _framed(axes, names)
+
+
+def probabilities(
+    x: np.ndarray,
+    y: np.ndarray,
+    values: np.ndarray,
+    points: np.ndarray,
+    labels: np.ndarray,
+    *,
+    classes: Sequence[object],
+    names: tuple[str, str] = ("x₁", "x₂"),
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the probability of the second of two classes as shades, with lines of equal probability.
+
+    Parameters
+    ----------
+    x, y : array of shape (m,)
+        Coordinates of the grid.
+    values : array of shape (m, m)
+        The probability of the second class at (x[j], y[i]).
+    points : array of shape (n, 2)
+        The training rows.
+    labels : int array of shape (n,)
+        Their classes.
+    classes : sequence
+        Names of the two classes.
+    names : tuple of two str
+        Names of the axes.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With the border, where both classes are equally probable, as a thick line.
+    """
+    axes = axes_for(axes, 5.2, 4.6)
+    ends = [_paler(of_class(k)["color"]) for k in range(2)]
+    shades = LinearSegmentedColormap.from_list("probability", [ends[0], to_rgb(PAPER), ends[1]])
+    axes.pcolormesh(x, y, values, cmap=shades, vmin=0, vmax=1, rasterized=True)
+    widths, styles = [1.8 if p == 0.5 else 0.8 for p in LEVELS], ["-"] * len(LEVELS)
+    lines = axes.contour(x, y, values, LEVELS, colors=INK, linewidths=widths, linestyles=styles)
+    axes.clabel(lines, fmt=lambda p: f"{100 * p:.0f} %", fontsize="small")
+    _draw_points(axes, points, labels, classes)
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    return _framed(axes, names)
+
+
+def _paler(colour: str) -> tuple[float, ...]:
+    return tuple(PALE + (1 - PALE) * np.array(to_rgb(colour)))
+
+
+def _draw_points(
+    axes: Axes, points: np.ndarray, labels: np.ndarray, classes: Sequence[object]
+) -> None:
+    for k, name in enumerate(classes):
+        mark = of_class(k) | {"edgecolors": PAPER, "linewidths": 0.5}
         x1, x2 = points[labels == k].T
-        marker = MARKERS[k % len(MARKERS)]
-        axes.scatter(x1, x2, s=18, c=colour, marker=marker, edgecolors="white", lw=0.5, label=name)
-    if len(support):
-        x1, x2 = points[np.asarray(support)].T
-        axes.scatter(x1, x2, s=60, facecolors="none", edgecolors="0.2", lw=0.8, label="support")
-    axes.set(xlabel=names[0], ylabel=names[1], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+        axes.scatter(x1, x2, s=26, label=str(name), **mark)
+
+
+def _framed(axes: Axes, names: tuple[str, str], title: str | None = None) -> Axes:
+    axes.set(xlabel=names[0], ylabel=names[1])
+    axes.tick_params(length=0, labelcolor=SOFT)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), title=title)
     return axes
 
 
@@ -105,21 +180,18 @@ def planes(
     axes : matplotlib Axes
     """
     axes = axes_for(axes, 5.2, 4.6)
-    for k, name in enumerate(classes):
-        x1, x2 = points[labels == k].T
-        axes.scatter(x1, x2, s=18, c=f"C{k}", marker=MARKERS[k], label=name)
+    _draw_points(axes, points, labels, classes)
     for k, (name, normal, offset, margin) in enumerate(lines):
-        along, colour = np.array([-normal[1], normal[0]]), f"C{(k + 2) % 10}"
+        # The first two colours are those of the classes.
+        along, colour = np.array([-normal[1], normal[0]]), of_class(k + 2)["color"]
         for side in (-1, 0, 1) if margin > 0 else (0,):
             foot = -(offset + side * margin) * np.asarray(normal)
             line = axes.axline(tuple(foot), tuple(foot + along), color=colour)
-            line.set(lw=0.7 if side else 1.4, ls=":" if side else "-")
+            line.set(lw=0.8 if side else 1.6, ls=DOTTED if side else DASHES[k % len(DASHES)])
             if not side:
                 line.set_label(f"{name}: {margin:.3g}")
     low, high = points.min(axis=0), points.max(axis=0)
     room = 0.15 * np.where(high > low, high - low, 1.0)
     limits = np.stack([low - room, high + room])
-    axes.set(xlabel=names[0], ylabel=names[1], xlim=limits[:, 0], ylim=limits[:, 1])
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), title="margin")
-    return axes
+    axes.set(xlim=limits[:, 0], ylim=limits[:, 1])
+    return _framed(axes, names, title="margin")

@@ -9,14 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from .style import FAINT, GUIDE, PAPER, SOFT, axes_for, finished
+from .style import CLASSES, FAINT, GUIDE, PAPER, SOFT, axes_for, finished
 
 # Leaves that fit side by side with their names.
 MOST_LEAVES = 60
 # With more, names stand upright.
 FEW_NAMES = 15
-# Clusters in colours; more begin again.
-COLOURS = ("#1f5fa8", "#c2541b", "#2f7d4f", "#8a4fa3", "#a8841f", "#b0325f", "#2b8c97", "#6b5b4f")
 
 
 @dataclass
@@ -103,7 +101,7 @@ def _laid_out(table: np.ndarray, first: int, height: float | None) -> _Drawn:
         merge = node - rows
         is_whole = merge < 0 or bool(is_coloured[merge])
         if colour is None and is_whole and height is not None:
-            colour = COLOURS[used % len(COLOURS)]
+            colour = CLASSES[used % len(CLASSES)]
             used += 1
         drawn.colours[node] = colour or SOFT
         if merge < first:

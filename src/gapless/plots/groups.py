@@ -7,14 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import ACCENT, INK, PAPER, axes_for, finished
-
-# Distinguishable for all eyes, and on light and dark paper (after Okabe and Ito 2008); more groups
-# begin again, and are told apart by their letters.
-COLOURS = (
-    *(ACCENT, "#d9822b", "#2a9d76", "#b95d95", "#5aa9dd", "#c7533c", "#a39a2f"),
-    *("#7b6fc4", "#4c8577", "#a5704f"),
-)
+from .style import CLASSES, INK, PAPER, axes_for, finished
 
 
 def grouped_rows(
@@ -61,7 +54,7 @@ def grouped_rows(
             markersize=3.6,
             mew=0,
             alpha=0.55,
-            color=COLOURS[k % len(COLOURS)],
+            color=CLASSES[k % len(CLASSES)],
             label=names[k] if names else None,
         )
     for name, (at, height) in zip(names, centres):

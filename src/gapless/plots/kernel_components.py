@@ -8,15 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import ACCENT, FAINT, figure_of, finished
+from .style import figure_of, finished, of_class
 
-# Groups are told apart by colour and by mark.
-GROUPS: tuple[dict[str, Any], ...] = (
-    {"color": ACCENT, "marker": "o"},
-    {"color": "#c8553d", "marker": "^"},
-    {"color": "#3a7d44", "marker": "s"},
-    {"color": FAINT, "marker": "D"},
-)
 # Rows that are drawn as points; of more, every so manieth.
 MOST_POINTS = 5000
 # Shades of grey: paper for the least, ink for the most.
@@ -61,7 +54,7 @@ def embedding(
     groups = np.zeros(len(rows)) if labels is None else np.asarray(labels)[some]
     for number, group in enumerate(np.unique(groups)):
         own = groups == group
-        style = GROUPS[number % len(GROUPS)] | {"s": 10, "linewidths": 0, "alpha": 0.8}
+        style = of_class(number) | {"s": 10, "linewidths": 0, "alpha": 0.8}
         for panel, points in ((left, rows), (right, found)):
             panel.scatter(points[own, 0], points[own, 1], label=str(group), **style)
     if labels is not None:

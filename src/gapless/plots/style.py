@@ -26,12 +26,23 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": FAINT, "linestyle": DASHED},
     {"color": ACCENT, "linestyle": DOTTED},
 )
+# Classes and groups, in an order in which the first few differ most, for every eye: the colours of
+# Okabe and Ito (2008), Color universal design, with the page's own blue and black. Each class has a
+# mark too, for paper without colours.
+CLASSES = (ACCENT, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", INK, "#f0e442")
+MARKS = "os^Dvp*X"
 # What data is compared with: chance, agreement, a tolerance.
 GUIDE: dict[str, Any] = {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4.0, 3.0))}
 WIDE = 20  # values whose largest is this many times the smallest get a logarithmic axis
 FEW_MARKS = 3  # a logarithmic axis with fewer powers of ten also has marks between them
 MOST_MARKS = 6
 MOST_DIGITS = 16  # a float64 has no more
+
+
+def of_class(k: int) -> dict[str, Any]:
+    """The colour and the mark of class number k; beyond the last colour other marks begin."""
+    again, place = divmod(k, len(CLASSES))
+    return {"color": CLASSES[place], "marker": MARKS[(place + again) % len(MARKS)]}
 
 
 def axes_for(axes: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:

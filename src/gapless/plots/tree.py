@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from .style import axes_for
+from .style import CLASSES, axes_for
 
 # Inches of a column of boxes and of a row, and characters in a line of a box.
 COLUMN, ROW, LINE = 2.6, 0.7, 31
@@ -87,13 +87,13 @@ def _words(outline: Any, node: int, is_cut: bool) -> str:
 def _colour(outline: Any, node: int) -> tuple[float, ...]:
     if outline.shares is None:
         strength = STRONGEST * (0.1 + 0.9 * float(outline.level[node]))
-        colour = np.array(to_rgb("C0"))
+        colour = np.array(to_rgb(CLASSES[0]))
     else:
         shares = outline.shares[node]
         least = 1.0 / len(shares)
         sure = (float(shares.max()) - least) / (1.0 - least) if len(shares) > 1 else 1.0
         strength = STRONGEST * (0.15 + 0.85 * sure)
-        colour = np.array(to_rgb(f"C{int(np.argmax(shares)) % 10}"))
+        colour = np.array(to_rgb(CLASSES[int(np.argmax(shares)) % len(CLASSES)]))
     return tuple(strength * colour + 1.0 - strength)
 
 

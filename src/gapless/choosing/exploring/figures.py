@@ -29,9 +29,9 @@ def row_map(report: MapReport) -> Any:
 
 def colour(place: int) -> str:
     """The colour of a group in a page, whose own accent is another one in the dark."""
-    found = pictures().groups.COLOURS
-    k = place % len(found)
-    return str(found[k]) if k else "var(--accent)"
+    style, svg = pictures().style, pictures().svg
+    found = style.CLASSES[place % len(style.CLASSES)]
+    return f"var(--{svg.VARIABLES[found]})" if found in svg.VARIABLES else str(found)
 
 
 def loadings(component: Component, number: int) -> Any:
