@@ -52,10 +52,11 @@ class DecisionGrid:
     names: tuple[str, str]
     bounded: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
 
-    def plot(self, axes=None):
+    def plot(self, axes=None, *, legend=True):
         """Draw the regions, the margins (scores −1, 0 and 1) and the points; returns the axes.
 
-        Support vectors are circled, and bounded ones have a square around them.
+        Support vectors are circled, and bounded ones have a square around them. `legend=False`
+        leaves out the names of the classes.
         """
         plots = pictures()
         return plots.decision(
@@ -68,6 +69,7 @@ class DecisionGrid:
             scores=self.scores,
             support=self.support,
             bounded=self.bounded,
+            legend=legend,
             names=self.names,
             axes=axes,
         )

@@ -3,9 +3,9 @@
 predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
 fit proceeds, and perceptron and networks how those do, live while they are trained; clusters:
 k-means and silhouettes; components: the principal ones; columns: their importance; groups: rows on
-a plane; matrices: distances with their numbers; timings: learning and predicting; decision, tree,
-dendrogram, computation: what a model looks like. style is their common look, and svg makes them
-parts of a page.
+a plane; matrices: distances with their numbers; timings: learning and predicting; decision,
+support, tree, dendrogram, computation: what a model looks like; duality: how its proof comes about.
+style is their common look, and svg makes them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -19,6 +19,7 @@ from .computation import computation
 from .curves import descent, learning, search, validation
 from .decision import decision, planes, probabilities
 from .dendrogram import dendrogram
+from .duality import primal_dual
 from .fitting import convergence, crossover, landscape, margins, members, path, rounds
 from .groups import grouped_rows
 from .kernel_components import embedding, image_rows
@@ -35,6 +36,7 @@ from .predictions import (
     residuals,
     roc,
 )
+from .support import curve, multipliers
 from .svg import inline_svg
 from .timings import timings
 from .tree import tree
@@ -49,6 +51,7 @@ __all__ = [
     "confusion",
     "convergence",
     "crossover",
+    "curve",
     "decision",
     "dendrogram",
     "descent",
@@ -66,6 +69,7 @@ __all__ = [
     "learning",
     "margins",
     "members",
+    "multipliers",
     "pair_dependence",
     "partial_dependence",
     "path",
@@ -73,6 +77,7 @@ __all__ = [
     "planes",
     "precision_recall",
     "predicted",
+    "primal_dual",
     "principal_axes",
     "probabilities",
     "reliability",

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap, to_rgb
+from matplotlib.patheffects import withStroke
 
-from .style import DASHED, DOTTED, INK, PAPER, SOFT, axes_for, of_class
+from .style import DASHES, DOTTED, INK, PAPER, SOFT, axes_for, of_class
 
 PALE = 0.75  # how much white is mixed into the colours of the regions
 # Where lines of equal probability are drawn, and how: the border is the thick one.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-# Lines that separate classes, one after the other.
-DASHES: tuple[Any, ...] = ("-", DASHED, (0, (6.0, 2.0, 1.0, 2.0)))
 
 
 def decision(
@@ -30,6 +29,7 @@ def decision(
     support: Sequence[int] = (),
     bounded: Sequence[int] = (),
     names: tuple[str, str] = ("x₁", "x₂"),
+    legend: bool = True,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw the regions, the points, and where the decision function is −1, 0 and 1.
@@ -54,6 +54,8 @@ def decision(
         Those of them whose multiplier is at its bound C, which get a square in place of the circle.
     names : tuple of two str
         Names of the axes.
+    legend : bool, default=True
+        Whether to name the classes beside the picture.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -78,7 +80,7 @@ def decision(
             ring: Any = {"facecolors": "none", "edgecolors": INK, "lw": 0.9, "marker": marker}
             axes.scatter(points[chosen, 0], points[chosen, 1], s=60, label=name, **ring)
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
-    return _framed(axes, names)
+    return _framed(axes, names, legend)
 
 
 def probabilities(
@@ -90,6 +92,7 @@ def probabilities(
     *,
     classes: Sequence[object],
     names: tuple[str, str] = ("x₁", "x₂"),
+    legend: bool = True,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw the probability of the second of two classes as shades, with lines of equal probability.
@@ -108,6 +111,8 @@ def probabilities(
         Names of the two classes.
     names : tuple of two str
         Names of the axes.
+    legend : bool, default=True
+        Whether to name the classes beside the picture.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -122,10 +127,12 @@ def probabilities(
     axes.pcolormesh(x, y, values, cmap=shades, vmin=0, vmax=1, rasterized=True)
     widths, styles = [1.8 if p == 0.5 else 0.8 for p in LEVELS], ["-"] * len(LEVELS)
     lines = axes.contour(x, y, values, LEVELS, colors=INK, linewidths=widths, linestyles=styles)
-    axes.clabel(lines, fmt=lambda p: f"{100 * p:.0f} %", fontsize="small")
     _draw_points(axes, points, labels, classes)
+    written = axes.clabel(lines, fmt=lambda p: f"{100 * p:.0f} %", fontsize="small", zorder=3)
+    for text in written:
+        text.set_path_effects([withStroke(linewidth=3, foreground=PAPER)])
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
-    return _framed(axes, names)
+    return _framed(axes, names, legend)
 
 
 def _paler(colour: str) -> tuple[float, ...]:
@@ -141,11 +148,12 @@ def _draw_points(
         axes.scatter(x1, x2, s=26, label=str(name), **mark)
 
 
-def _framed(axes: Axes, names: tuple[str, str], title: str | None = None) -> Axes:
+def _framed(axes: Axes, names: tuple[str, str], legend: bool, title: str | None = None) -> Axes:
     axes.set(xlabel=names[0], ylabel=names[1])
     axes.tick_params(length=0, labelcolor=SOFT)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), title=title)
+    if legend:
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), title=title)
     return axes
 
 
@@ -156,6 +164,7 @@ def planes(
     *,
     classes: Sequence[object],
     names: tuple[str, str] = ("x₁", "x₂"),
+    legend: bool = True,
     axes: Axes | None = None,
 ) -> Axes:
     """Draw lines between points of two classes, and the margins of those that separate them.
@@ -172,6 +181,8 @@ def planes(
         Names of the classes.
     names : tuple of two str
         Names of the axes.
+    legend : bool, default=True
+        Whether to name the classes beside the picture.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -194,4 +205,4 @@ def planes(
     room = 0.15 * np.where(high > low, high - low, 1.0)
     limits = np.stack([low - room, high + room])
     axes.set(xlim=limits[:, 0], ylim=limits[:, 1])
-    return _framed(axes, names, title="margin")
+    return _framed(axes, names, legend, "margin")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -74,7 +75,9 @@ def training(
     return axes
 
 
-def images(pictures: Any, *, columns: int = 8, title: str = "") -> Figure:
+def images(
+    pictures: Any, *, columns: int = 8, title: str = "", names: Sequence[str] = ()
+) -> Figure:
     """Draw small images side by side: the filters of a layer, or its feature maps.
 
     Parameters
@@ -85,6 +88,8 @@ def images(pictures: Any, *, columns: int = 8, title: str = "") -> Figure:
         Images in a row.
     title : str, default=""
         What they are.
+    names : sequence of k str, default=()
+        What each one is, written above it.
 
     Returns
     -------
@@ -95,13 +100,16 @@ def images(pictures: Any, *, columns: int = 8, title: str = "") -> Figure:
         raise ValueError(f"images must be (k, height, width), got shape {pictures.shape}.")
     columns = min(columns, len(pictures))
     rows = math.ceil(len(pictures) / columns)
-    figure = figure_of(0.9 * columns, 0.9 * rows + (0.3 if title else 0.0))
+    height = 0.9 * rows + (0.2 * rows if names else 0.0)
+    figure = figure_of(0.9 * columns, height + (0.3 if title else 0.0))
     grid = figure.subplots(rows, columns, squeeze=False)
     for k, axes in enumerate(grid.ravel()):
         axes.axis("off")
         if k < len(pictures):
             size = float(np.max(np.abs(pictures[k]))) or 1.0
             axes.imshow(pictures[k], cmap="RdBu", vmin=-size, vmax=size)
+            if k < len(names):
+                axes.set_title(str(names[k]), fontsize="small", pad=3)
     if title:
         figure.suptitle(title, fontsize="small", x=0.01, ha="left")
     return figure

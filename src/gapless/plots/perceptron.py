@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import ACCENT, FAINT, figure_of, finished
+from .style import ACCENT, CLASSES, DASHES, FAINT, figure_of, finished
 
 # With more weights than these, lines are not named.
 MOST_NAMED = 10
@@ -53,7 +53,8 @@ def perceptron(
     for j, line in enumerate(lines.T):
         label = named[j] if has_names else None
         # Weights change at once and then stay: steps, not slopes.
-        upper.step(time, line, where="post", linewidth=1.5, label=label)
+        style = {"color": CLASSES[j % len(CLASSES)], "linestyle": DASHES[j % len(DASHES)]}
+        upper.step(time, line, where="post", linewidth=1.5, label=label, **style)
     upper.axhline(0, color=FAINT, linewidth=0.8)
     if has_names:
         upper.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")

@@ -19,6 +19,7 @@ ACCENT, FAINT, RULE = "#1f5fa8", "#9aa1ab", "#e2e4e7"
 INK, SOFT, PAPER = "#1d2126", "#5d6570", "#ffffff"
 # Several lines on the same axes, distinguishable without colours too.
 DASHED, DOTTED = (0, (3.0, 1.8)), (0, (0.9, 1.8))
+DASHES: tuple[Any, ...] = ("-", DASHED, (0, (6.0, 2.0, 1.0, 2.0)))
 STYLES: tuple[dict[str, Any], ...] = (
     {"color": ACCENT, "linestyle": "-"},
     {"color": FAINT, "linestyle": "-"},
