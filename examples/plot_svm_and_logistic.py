@@ -46,7 +46,7 @@ for (name, pull), style in zip(pulls.items(), (STYLES[0], STYLES[2]), strict=Tru
     middle.plot(np.sort(pull)[::-1], label=f"{name}: {np.sum(pull > 1e-9)} > 0", **style)
     print(f"{name}: {np.sum(pull > 1e-9)} of {len(t)} rows have a part in w")
 finished(middle, "row, by its pull", "pull", title="sparsity")
-middle.legend(frameon=False, loc="upper right")
+middle.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.9), handlelength=1)
 
 # %%
 # What the scores mean: shares of the class among new rows of about the same 1/(1 + exp(−z)).

@@ -30,6 +30,8 @@ FORMS = [
     (KernelRegression, {}),
     (KernelRegression, {"bandwidth": 2.0, "kernel": "epanechnikov"}),
     (KernelRegression, {"degree": 1, "bandwidth": 1.5}),
+    (KernelRegression, {"kernel": "rbf", "gamma": "loo"}),
+    (KernelRegression, {"kernel": kernels.Laplacian(sigma=2.0), "degree": 1}),
 ]
 CASES = [
     pytest.param(cls, form, id=f"{cls.__name__}-{'-'.join(f'{k}={v}' for k, v in form.items())}")

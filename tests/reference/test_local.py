@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import gapless
-from gapless import KernelRegression
+from gapless import KernelRegression, kernels
 from gapless.models.kernel_machines.smoothing import KERNELS, PROFILES
 
 
@@ -150,3 +150,133 @@ def test_lines_are_found_some_rows_at_a_time(data, monkeypatch):
         monkeypatch.setattr(f"gapless.models.kernel_machines.smoothing.{name}", value)
     found = KernelRegression(0.5, degree=1).fit(X, y).predict(X)
     np.testing.assert_allclose(found, whole, rtol=1e-9)
+
+
+# ---- weights that are values of a kernel ---------------------------------------------------------
+
+KERNEL_FORMS = [
+    ("rbf", {"gamma": 0.3}, kernels.Gaussian(0.3)),
+    ("gaussian", {"gamma": 0.3}, kernels.Gaussian(0.3)),
+    ("laplacian", {"gamma": "auto"}, kernels.Laplacian("auto")),
+    ("rbf", {}, kernels.Gaussian("auto")),
+    ("rbf", {"gamma": "scale"}, kernels.Gaussian("scale")),
+    (kernels.Gaussian(sigma=1.5), {}, kernels.Gaussian(sigma=1.5)),
+    (0.5 * kernels.Matern(3.0) * kernels.Gaussian(0.1) + 0.01, {}, None),
+    (lambda x, z: 1 / (1 + np.sum((x - z) ** 2)), {}, None),
+]
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+@pytest.mark.parametrize("form", KERNEL_FORMS)
+def test_weights_are_the_values_of_a_kernel_in_the_units_of_X(data, form, degree):
+    kernel, parameters, same = form
+    X, y = data
+    X = X * [1.0, 0.05]
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    model = KernelRegression(kernel=kernel, degree=degree, **parameters).fit(X, y, weights)
+    points = X[:8] + 0.1
+    if callable(kernel) and not isinstance(kernel, kernels.Kernel):
+        values = np.array([[kernel(x, z) for z in X] for x in points])
+    else:
+        values = (same or kernel).resolve(X, weights).gram(points, X)
+    for x, own, found in zip(points, values, model.predict(points), strict=True):
+        A = np.hstack([np.ones((60, 1)), X - x]) if degree else np.ones((60, 1))
+        root = np.sqrt(weights * own)
+        expected = np.linalg.lstsq(root[:, None] * A, root * y, rcond=None)[0][0]
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert not hasattr(model, "bandwidth_")
+    assert gapless.certify(model, X, y, weights).kind == "exact"
+
+
+def test_the_kernel_is_the_one_of_kernel_ridge(data):
+    X, y = data
+    for parameters in ({"kernel": "rbf"}, {"kernel": "rbf", "gamma": 0.2}, {"kernel": "chi2"}):
+        rows = np.abs(X) if parameters["kernel"] == "chi2" else X
+        local = KernelRegression(**parameters).fit(rows, y)
+        assert local.kernel_ == gapless.KernelRidge(**parameters).fit(rows, y).kernel_
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_gamma_and_bandwidth_are_two_units_of_one_width(data, degree):
+    X, y = data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    by_bandwidth = KernelRegression(0.7, degree=degree).fit(X, y)
+    by_gamma = KernelRegression(gamma=1 / (2 * 0.7**2), degree=degree).fit(X, y)
+    # Far from all rows too, where no value of the kernel is above 0 in float64.
+    points = np.vstack([X[:10] + 0.05, [[200.0, -100.0]]])
+    assert by_gamma.kernel_.gram(points[-1:], X).max() == 0
+    rtol = 1e-9 if degree == 0 else 1e-3  # slopes are 0 by other rules where nothing is near
+    np.testing.assert_allclose(
+        by_gamma.predict(points[:10]), by_bandwidth.predict(points[:10]), rtol
+    )
+    if degree == 0:
+        np.testing.assert_allclose(by_gamma.predict(points), by_bandwidth.predict(points), rtol)
+
+
+def test_gamma_is_the_best_of_those_tried(data):
+    X, y = data
+    X = X * [1.0, 0.05]
+    model = KernelRegression(kernel="rbf", gamma="loo").fit(X, y)
+    found = model.search_
+    assert found.unseen[found.chosen] == found.unseen.max()
+    assert model.gamma_ == model.kernel_.gamma == found.values["gamma"][found.chosen]
+    plain = KernelRegression(gamma=found.values["gamma"][7]).fit(X, y)
+    held = plain._fitted_to(X, y).held_out(None)[:, 0]
+    assert found.unseen[7] == pytest.approx(-np.mean((y - held) ** 2), rel=1e-9)
+    assert KernelRegression(gamma="loo", select="1se").fit(X, y).gamma_ < model.gamma_
+    assert model.generalization_.unseen > 0.5
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_held_out_predictions_of_a_kernel_are_refits(data, degree):
+    X, y = data
+    model = KernelRegression(kernel=kernels.Laplacian(0.2), degree=degree).fit(X, y)
+    held = model._fitted_to(X, y).held_out(None)[:, 0]
+    for i in (0, 17, 59):
+        rest = np.delete(np.arange(60), i)
+        again = KernelRegression(kernel=kernels.Laplacian(0.2), degree=degree).fit(X[rest], y[rest])
+        assert held[i] == pytest.approx(again.predict(X[[i]])[0], rel=1e-6)
+
+
+def test_a_kernel_without_reach_leaves_the_nearest_row(data):
+    X, y = data
+    model = KernelRegression(kernel=kernels.Matern(1e-3, nu=0.5)).fit(X, y)
+    with pytest.warns(UserWarning, match="1 of 1 rows .* within reach of the kernel"):
+        z = model.predict([[500.0, 0.0]])
+    assert z[0] == y[np.argmin(np.linalg.norm(X - [500.0, 0.0], axis=1))]
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"bandwidth": 1.0, "gamma": 0.5}, "gamma or the kernel sets the width"),
+        ({"bandwidth": "loo", "kernel": kernels.Gaussian(1.0)}, "sets the width"),
+        ({"kernel": "boxcar", "gamma": 0.5}, "has a bandwidth and no gamma"),
+        ({"kernel": "linear"}, "has values below 0 for these rows, which are no weights"),
+        ({"kernel": "cosine", "gamma": "loo"}, "needs a kernel with a scale"),
+        ({"kernel": "precomputed"}, "K @ y / K.sum"),
+        ({"kernel": "parabola"}, "is not known; use one of gaussian, epanechnikov"),
+    ],
+)
+def test_what_cannot_be_is_said(data, parameters, message):
+    X, y = data
+    with pytest.raises(ValueError, match=message.replace(".", r"\.").replace("(", r"\(")):
+        KernelRegression(**parameters).fit(X - X.mean(axis=0), y)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.Gaussian(0.3),
+        kernels.Laplacian(0.3),
+        2.0 * kernels.Gaussian(0.3) * kernels.Laplacian(0.1) + 0.5,
+        kernels.Matern(1.0),
+    ],
+    ids=repr,
+)
+def test_logarithms_of_kernels_are_those_of_their_values(data, kernel):
+    X, _ = data
+    X = X * [1.0, 0.05]
+    logs = kernel.log_gram(X, X[:5])
+    np.testing.assert_allclose(np.exp(logs), kernel.gram(X, X[:5]), rtol=1e-9)
+    assert np.all(np.isfinite(kernels.Gaussian(0.3).log_gram(1e5 * X, X)))

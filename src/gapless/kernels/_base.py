@@ -42,6 +42,7 @@ class Kernel:
     ====================  ====================================================================
     `gram`, `diagonal`    everything
     `features`            linear machines on φ(x), where φ is known and short
+    `log_gram`            weights of local regression where k(x, z) is too small for a float
     `resolve`             parameters that depend on the data
     `log_parameters` …    fits of the parameters by marginal likelihood, with `gram_gradients`
     `narrowed`            verdicts that compare a narrow kernel with a wider one
@@ -74,6 +75,17 @@ class Kernel:
     def diagonal(self, X: Any) -> Array:
         """k(xᵢ, xᵢ) for all rows of X, float64."""
         raise NotImplementedError
+
+    def log_gram(self, X: Any, Z: Any) -> Array:
+        """log k(xᵢ, zⱼ) for all rows of X and Z (n × m), −∞ where k is 0."""
+        values = np.asarray(self.gram(X, Z), dtype=np.float64)
+        if np.any(values < 0):
+            raise ValueError(
+                f"{self!r} has values below 0 for these rows, which are no weights; use a kernel "
+                'of distances, such as "rbf" or "laplacian".'
+            )
+        with np.errstate(divide="ignore"):
+            return np.log(values)
 
     def features(self, X: Any) -> Array:
         """φ(xᵢ) with ⟨φ(x), φ(z)⟩ = k(x, z), one row each; for kernels with a short φ."""
@@ -293,6 +305,9 @@ class Sum(_Combined):
     def noise(self):
         return self.left.noise + self.right.noise
 
+    def log_gram(self, X, Z):
+        return np.logaddexp(self.left.log_gram(X, Z), self.right.log_gram(X, Z))
+
     def features(self, X):
         return np.hstack([self.left.features(X), self.right.features(X)])
 
@@ -324,6 +339,9 @@ class Product(_Combined):
     def combine(self, left, right):
         left *= right
         return left
+
+    def log_gram(self, X, Z):
+        return self.left.log_gram(X, Z) + self.right.log_gram(X, Z)
 
     def features(self, X):
         left, right = self.left.features(X), self.right.features(X)
@@ -361,6 +379,10 @@ class Scaled(_Combined):
     @property
     def noise(self):
         return self.factor * self.kernel.noise
+
+    def log_gram(self, X, Z):
+        with np.errstate(divide="ignore"):
+            return np.log(self.factor) + self.kernel.log_gram(X, Z)
 
     def features(self, X):
         return np.sqrt(self.factor) * self.kernel.features(X)

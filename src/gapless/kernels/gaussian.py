@@ -8,6 +8,7 @@ import scipy.special
 from .._ground import core
 from ._base import Slopes
 from ._compiled import _Compiled
+from ._distances import distances
 from ._frequencies import orthogonal_normals
 from ._gamma import check_gamma, of_squares, resolve_gamma, set_width
 
@@ -43,6 +44,10 @@ class Gaussian(_Compiled):
         return core.KernelForm(
             core.Measure.squared_distance, core.Curve.exponential, scale=-self.gamma
         )
+
+    def log_gram(self, X, Z):
+        kernel = self.resolve(Z)
+        return -kernel.gamma * distances(X, Z, "sqeuclidean")
 
     def frequencies(self, rng, d, count):
         return np.sqrt(2 * self.gamma) * orthogonal_normals(rng, d, count)

@@ -6,6 +6,7 @@ import scipy.special
 
 from .._ground import core
 from ._compiled import _Compiled
+from ._distances import distances
 from ._gamma import check_gamma, resolve_gamma, set_width
 
 
@@ -44,6 +45,10 @@ class Laplacian(_Compiled):
         return core.KernelForm(
             core.Measure.absolute_distance, core.Curve.exponential, scale=-self.gamma
         )
+
+    def log_gram(self, X, Z):
+        kernel = self.resolve(Z)
+        return -kernel.gamma * distances(X, Z, "cityblock")
 
     def frequencies(self, rng, d, count):
         return self.gamma * rng.standard_cauchy((count, d)).T

@@ -13,18 +13,20 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from ... import kernels
 from ..._ground.about import Example, Examples
 from ..._ground.design import Design
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.interrupt import IN_SECONDS, TimeLimit, check, limit_name, time_limit
 from ..._ground.progress import watch
-from ..._ground.stored import Declaration, Number, Numbers, Unused
+from ..._ground.stored import Declaration, Maybe, Number, Numbers, Unused, Value
 from ...certificates import Certificate, judged
+from ...kernels import Kernel
 from ...solvers import Trace
-from ...unseen import LOO, NotAvailable, Refittable, Version, best_of, drawn
+from ...unseen import LOO, NotAvailable, Refittable, Version, best_of, drawn, kernel_dial
 from ._base import TRAINING, Array, KernelRegressor
 from .least_squares import TrainingRows
-from .smoothing import KERNELS, Smoother
+from .smoothing import KERNELS, KernelWeights, Local, Profile, Smoother
 from .tuning import METRIC, HeldOutPath, KernelChoice, search_of
 
 # Bandwidths that are tried, as multiples of n^(−1/(d + 4)): FIRST from LARGEST to SMALLEST, then
@@ -43,35 +45,49 @@ MUCH_WORK, LITTLE_WORK, VALUE, FEWEST = 1e9, 1e8, 20, 4
 class KernelRegression(KernelRegressor):
     """Local regression: at each point the mean of its neighbours, or a line through them.
 
-    The prediction at x is the a that minimises  Σᵢ sᵢ k(‖x − xᵢ‖/h) (yᵢ − a − βᵀ(xᵢ − x))²,  with
-    β = 0 for degree 0 (Nadaraya–Watson) and the best β for degree 1 (local linear regression).
+    The prediction at x is the a that minimises  Σᵢ sᵢ k(x, xᵢ) (yᵢ − a − βᵀ(xᵢ − x))²,  with β = 0
+    for degree 0 (Nadaraya–Watson) and the best β for degree 1 (local linear regression). The
+    weights are a function k of the distance ‖x − xᵢ‖/h in bandwidths, or with `gamma` or a kernel
+    of `gapless.kernels` the values of that kernel.
 
     Parameters
     ----------
-    bandwidth : float or "loo", default="loo"
+    bandwidth : float, "loo" or None, default=None
         Bandwidth h > 0 in units of the standard deviations of the features; "loo" chooses it by
-        exact leave-one-out.
+        exact leave-one-out. None is "loo", unless `gamma` or the kernel sets the width.
     degree : {0, 1}, default=0
         A mean, or a line: less bias at the border and where rows are unevenly spread.
-    kernel : {"gaussian", "epanechnikov", "biweight", "triangular", "tricube", "boxcar"}, \
-default="gaussian"
+    kernel : {"gaussian", "epanechnikov", "biweight", "triangular", "tricube", "boxcar"}, name of \
+another kernel, Kernel or callable, default="gaussian"
         How weights fall with the distance. All but the Gaussian reach no farther than h; where no
-        training row is in reach, the nearest one decides.
+        training row is in reach, the nearest one decides. Or, in the units of X and as in
+        `KernelRidge`, the name of a kernel that has no negative values ("rbf", "laplacian",
+        "matern", "chi2", …), an instance such as `Gaussian(sigma=0.5)` or a sum or product of
+        some, or a function of two rows that returns a number.
+    gamma : float, "scale", "auto", "loo" or None, default=None
+        Scale γ of the kernel in the units of X, in place of a bandwidth, as in `KernelRidge`:
+        exp(−γ‖x − z‖²) for the Gaussian. A number, 1/(d·variance of X), 1/d, or chosen by
+        leave-one-out. None is the kernel's own default, mostly 1/d, for a kernel that needs one.
     tol : float, default=1e-6
         The certificate is "exact" up to this gap, relative to the objective of a constant.
     time_limit : float, default=None
         Seconds after which the best bandwidth so far is kept.
     select : {"min", "1se"}, default="min"
-        With "loo", the best bandwidth, or the largest within one standard error of it.
+        With "loo", the best width, or the largest within one standard error of it.
 
     Attributes
     ----------
     bandwidth_ : float
-        The bandwidth.
+        The bandwidth, unless the weights are values of a kernel.
+    kernel_ : Kernel
+        The kernel with all its parameters numbers, if its values are the weights.
+    gamma_ : float
+        With gamma="loo", the chosen scale.
     mean_ : ndarray of shape (n_features,)
         Weighted means of the features, from which rows are measured.
     scale_ : ndarray of shape (n_features,)
-        Weighted standard deviations of the features, by which distances are measured.
+        Weighted standard deviations of the features, by which distances are measured; 1 where a
+        kernel compares the rows as they are.
     X_fit_ : ndarray of shape (n, n_features)
         Training rows; of equal rows (x, y) one.
     y_fit_ : ndarray of shape (n, n_targets)
@@ -79,7 +95,7 @@ default="gaussian"
     weights_ : ndarray of shape (n,)
         Sums of the weights of equal rows.
     search_ : Search
-        With "loo", the bandwidths that were tried and their scores on unseen rows.
+        With "loo", the bandwidths or scales that were tried and their scores on unseen rows.
     certificate_ : Certificate
         Local models are solved in closed form.
     generalization_ : Generalization
@@ -87,6 +103,7 @@ default="gaussian"
 
     Notes
     -----
+    A Gaussian of bandwidth h and one of γ = 1/(2h²) are the same for features of variance 1.
     Nothing is computed before a prediction, which costs n·d for each row, and n·d² for degree 1.
     Bandwidths are judged by at most 2,000 held-out rows, each by all others. Beyond a handful of
     features all rows are far from each other, and kernel ridge regression is better.
@@ -104,13 +121,22 @@ default="gaussian"
     >>> model = KernelRegression(degree=1).fit(x, np.sin(x[:, 0]))
     >>> print(model.predict([[1.5]]).round(2))
     [1.]
+
+    With a kernel, in the units of x:
+
+    >>> from gapless.kernels import Gaussian
+    >>> model = KernelRegression(kernel=Gaussian(sigma=0.1)).fit(x, np.sin(x[:, 0]))
+    >>> print(model.predict([[1.5]]).round(2))
+    [0.99]
     """
 
     _examples: ClassVar[Examples] = (Example("diabetes"),)
 
     _stored: ClassVar[Declaration] = {
         **KernelRegressor._stored,
-        "bandwidth_": Number(is_positive=True),
+        "bandwidth_": Maybe(Number(is_positive=True)),
+        "kernel_": Maybe(Value(Kernel)),
+        "gamma_": Unused(),
         "mean_": Numbers("features"),
         "scale_": Numbers("features", is_positive=True),
         "X_fit_": Numbers("rows", "features"),
@@ -119,9 +145,14 @@ default="gaussian"
         "search_": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO}), None],
         "degree": [Options(Real, {0, 1})],
-        "kernel": [StrOptions(set(KERNELS))],
+        "kernel": [str, callable, Kernel],
+        "gamma": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"scale", "auto", LOO}),
+            None,
+        ],
         "tol": [Interval(Real, 0, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "select": [StrOptions({"min", "1se"})],
@@ -129,10 +160,11 @@ default="gaussian"
 
     def __init__(
         self,
-        bandwidth=LOO,
+        bandwidth=None,
         *,
         degree=0,
         kernel="gaussian",
+        gamma=None,
         tol=1e-6,
         time_limit=None,
         select="min",
@@ -140,6 +172,7 @@ default="gaussian"
         self.bandwidth = bandwidth
         self.degree = degree
         self.kernel = kernel
+        self.gamma = gamma
         self.tol = tol
         self.time_limit = time_limit
         self.select = select
@@ -147,7 +180,7 @@ default="gaussian"
     @_fit_context(prefer_skip_nested_validation=True)
     @described(TRAINING)
     def fit(self, X, y, sample_weight=None):
-        """Keep the training rows, and choose the bandwidth.
+        """Keep the training rows, and choose the bandwidth or scale, where that is wanted.
 
         Returns
         -------
@@ -158,32 +191,30 @@ default="gaussian"
         data = self._read(X, y, sample_weight)
         rows = TrainingRows(data)
         base = Design(data.X).rows(rows.first).dense()
-        units = Units.of(base, rows.weights)
-        targets = data.y[rows.first]
-        smoother = self._smoother(units(base), targets, rows.weights)
-        search = self._search(rows, base, units)
-        if self.bandwidth == LOO and len(base) < 2:
+        space = self._space(base, rows.weights)
+        targets, tuned = data.y[rows.first], self._tuned()
+        search = self._search(rows, base, space)
+        if tuned and len(base) < 2:
             raise ValueError(
-                "KernelRegression cannot choose a bandwidth from n_samples = 1, since nothing "
+                f"KernelRegression cannot choose a {tuned[0]} from n_samples = 1, since nothing "
                 "would be left to learn from; give a number."
             )
         with watch(self, data.X, data.y) as callback, time_limit(self.time_limit):
-            status = search.run(callback) if self.bandwidth == LOO else "found"
-            bandwidth = search.bandwidth if self.bandwidth == LOO else float(self.bandwidth)
-            certificate, status = _in_time(smoother, bandwidth, self.tol, status)
+            status = search.run(callback) if tuned else "found"
+            space = space.widened(search.bandwidth) if tuned else space
+            smoother = space.smoother(base, targets, rows.weights, self.degree)
+            certificate, status = _in_time(smoother, space.width, self.tol, status)
         if certificate is None:
             points = _sample(smoother, LITTLE_WORK)
-            certificate = _certificate(smoother, points, None, bandwidth, self.tol)
+            certificate = _certificate(smoother, points, None, space.width, self.tol)
         learned: dict[str, Any] = {
-            "bandwidth_": bandwidth,
-            "mean_": units.mean,
-            "scale_": units.scale,
+            **space.learned(tuned),
             "X_fit_": np.ascontiguousarray(base),
             "y_fit_": targets,
             "weights_": rows.weights,
             "certificate_": certificate,
         }
-        choice = search.choice() if self.bandwidth == LOO and search.bandwidths else None
+        choice = search.choice(tuned[0]) if tuned and search.bandwidths else None
         if choice is not None:
             learned["search_"] = choice.search
         learned["_choice"] = None if choice is None else replace(choice, rows=rows)
@@ -196,9 +227,9 @@ default="gaussian"
 
     def _warn(self, tried: int) -> None:
         """Warn that time was up."""
-        kept = f"after {tried} bandwidths, and keeps the best of them"
+        kept = f"after {tried} widths, and keeps the best of them"
         if not tried:
-            kept = "before any bandwidth was tried, and uses a rule of thumb"
+            kept = "before any width was tried, and uses a rule of thumb"
         warnings.warn(
             f"KernelRegression reached {limit_name(self.time_limit, IN_SECONDS)} {kept}; raise "
             "time_limit.",
@@ -206,17 +237,67 @@ default="gaussian"
             stacklevel=4,
         )
 
-    def _smoother(self, X: Array, y: Array, weights: Array) -> Smoother:
-        return Smoother(X, y.reshape(len(y), -1), weights, self.kernel, int(self.degree))
+    @property
+    def _has_bandwidth(self) -> bool:
+        """Whether weights are a function of the distance in bandwidths, and not a kernel's."""
+        return isinstance(self.kernel, str) and self.kernel in KERNELS and self.gamma is None
 
-    def _search(self, rows: TrainingRows, base: Array, units: Units) -> BandwidthSearch:
+    def _space(self, base: Array, weights: Array) -> Space:
+        """How rows are compared; with the width to start from if that is chosen."""
+        mean, scale = _moments(base, weights)
+        if self._has_bandwidth:
+            width = 1.0 if self._tuned() else float(self.bandwidth)
+            return Space(mean, scale, Profile(self.kernel), width)
+        kernel = self._given_kernel().resolve(base, weights)
+        return Space(mean, np.ones_like(scale), KernelWeights(kernel), 1.0)
+
+    def _given_kernel(self) -> Any:
+        """The kernel whose values are the weights."""
+        name = self.kernel if isinstance(self.kernel, str) else getattr(self.kernel, "name", "")
+        if name == "precomputed":
+            raise ValueError(
+                "KernelRegression compares rows itself; with a matrix K of kernel values its "
+                "predictions are K @ y / K.sum(axis=1)."
+            )
+        if isinstance(self.kernel, str) and name not in {*KERNELS, *Kernel.registry}:
+            raise ValueError(
+                f"kernel={name!r} is not known; use one of {', '.join(KERNELS)}, with a bandwidth, "
+                f"or of {', '.join(sorted({*Kernel.registry} - {*KERNELS}))}."
+            )
+        if name in KERNELS and name not in Kernel.registry:
+            raise ValueError(
+                f'kernel="{name}" has a bandwidth and no gamma; give a bandwidth, or gamma with '
+                '"rbf" or another kernel of gapless.kernels.'
+            )
+        if self.bandwidth is not None:
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} is for kernels of the distance in bandwidths "
+                f"({', '.join(KERNELS)}) without gamma; here gamma or the kernel sets the width."
+            )
+        if callable(self.kernel) and not isinstance(self.kernel, Kernel):
+            kernel: Any = kernels.Callable(self.kernel, True)
+        else:
+            gamma = "scale" if self.gamma == LOO else self.gamma
+            kernel = kernels.by_name(self.kernel, gamma=gamma)
+        if self.gamma == LOO:
+            if "gamma" not in kernel.parameters():
+                raise ValueError(
+                    f'gamma="loo" needs a kernel with a scale, such as "rbf"; {kernel!r} has none.'
+                )
+            kernel = kernel.replace(gamma="scale")
+        return kernel
+
+    def _search(self, rows: TrainingRows, base: Array, space: Space) -> BandwidthSearch:
         """A search, nothing tried yet, on the distinct x: the rows of one count as their mean."""
         merged = rows.unit_squares(None, False)
-        smoother = self._smoother(units(base[rows.units.first]), merged.y, merged.weights)
+        distinct = base[rows.units.first]
+        smoother = space.smoother(distinct, merged.y, merged.weights, self.degree)
         return BandwidthSearch(smoother, np.asarray(merged.within), self.select)
 
     def _tuned(self):
-        return ("bandwidth",) if self.bandwidth == LOO else ()
+        if self._has_bandwidth:
+            return ("bandwidth",) if self.bandwidth in (None, LOO) else ()
+        return ("gamma",) if isinstance(self.gamma, str) and self.gamma == LOO else ()
 
     # ---- predicting ------------------------------------------------------------------------------
 
@@ -225,23 +306,29 @@ default="gaussian"
         return self.y_fit_.ndim == 1
 
     @property
-    def _units(self):
-        return Units(self.mean_, self.scale_)
-
-    @property
-    def _stored_smoother(self):
-        return self._smoother(self._units(self.X_fit_), self.y_fit_, self.weights_)
+    def _stored_space(self) -> Space:
+        if not hasattr(self, "kernel_"):
+            return Space(self.mean_, self.scale_, Profile(self.kernel), self.bandwidth_)
+        return Space(self.mean_, self.scale_, KernelWeights(self.kernel_), 1.0)
 
     def _predict(self, X):
-        local = self._stored_smoother.at(self._units(Design(X).dense()), self.bandwidth_)
+        local = self._local(Design(X).dense())
         if np.any(local.is_far):
+            where, cure = "within the bandwidth", 'raise the bandwidth, or use kernel="gaussian"'
+            if hasattr(self, "kernel_"):
+                where, cure = "within reach of the kernel", "use a wider kernel"
             warnings.warn(
                 f"{np.count_nonzero(local.is_far)} of {len(local.is_far)} rows have no training "
-                "row within the bandwidth, and are predicted by the nearest one; raise the "
-                'bandwidth, or use kernel="gaussian".',
+                f"row {where}, and are predicted by the nearest one; {cure}.",
                 stacklevel=4,
             )
         return local.values
+
+    def _local(self, X: Array) -> Local:
+        """The stored model at some rows."""
+        space = self._stored_space
+        smoother = space.smoother(self.X_fit_, self.y_fit_, self.weights_, self.degree)
+        return smoother.at(space.points(X), space.width)
 
     # ---- both gaps -------------------------------------------------------------------------------
 
@@ -249,20 +336,20 @@ default="gaussian"
         # The ideal model, from the data; the stored one supplies its predictions.
         rows = TrainingRows(data)
         base = Design(data.X).rows(rows.first).dense()
-        units = Units.of(base, rows.weights)
-        smoother = self._smoother(units(base), data.y[rows.first], rows.weights)
+        space = self._settled_space(rows, base)
+        smoother = space.smoother(base, data.y[rows.first], rows.weights, self.degree)
         points = _sample(smoother, MUCH_WORK)
-        values = self._stored_smoother.at(self._units(base[points]), self.bandwidth_).values
-        bandwidth = self._settled_bandwidth(self._search(rows, base, units))
-        return _certificate(smoother, points, values, bandwidth, self.tol)
+        values = self._local(base[points]).values
+        return _certificate(smoother, points, values, space.width, self.tol)
 
-    def _settled_bandwidth(self, search: BandwidthSearch) -> float:
-        """The bandwidth as given, or as chosen by the search."""
-        if self.bandwidth != LOO:
-            return float(self.bandwidth)
+    def _settled_space(self, rows: TrainingRows, base: Array) -> Space:
+        """How rows are compared, with the width as given or as chosen by the search."""
+        space, tuned = self._space(base, rows.weights), self._tuned()
+        if not tuned:
+            return space
         if not hasattr(self, "search_"):
-            return search.bandwidth
-        return float(self.search_.values["bandwidth"][self.search_.chosen])
+            return space.widened(self._search(rows, base, space).bandwidth)
+        return space.with_value(float(self.search_.values[tuned[0]][self.search_.chosen]))
 
     def _fitted(self, data):
         # The model is its data, which can be compared without an objective.
@@ -280,29 +367,73 @@ default="gaussian"
         return self._refittable(data)
 
     def _refittable(self, data):
-        return LocalFit(self, Design(data.X), data.y, data.weights, self.bandwidth_)
+        return LocalFit(self._stored_space, int(self.degree), Design(data.X), data.y, data.weights)
 
     def _formula(self) -> None:
         """None: every row has its own average or line."""
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """The scale of distances: from the means of the features, in standard deviations."""
+class Space:
+    """How rows are compared: as measured from means in standard deviations, or as they are.
+
+    `width` is the bandwidth, or for a kernel how many times as wide it is as it says.
+    """
 
     mean: Array
     scale: Array
+    neighbourhood: Profile | KernelWeights
+    width: float
 
-    @classmethod
-    def of(cls, X: Array, weights: Array) -> Units:
-        """Weighted means and standard deviations; 1 for columns that do not vary."""
-        mean = np.average(X, axis=0, weights=weights)
-        found = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-        return cls(mean, np.where(found > 1e-12 * np.abs(mean), found, 1.0))
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel whose values are the weights, if there is one."""
+        found = self.neighbourhood
+        return found.at_width(self.width) if isinstance(found, KernelWeights) else None
 
-    def __call__(self, X: Array) -> Array:
-        """Rows in these units, float64."""
+    def points(self, X: Array) -> Array:
+        """Rows as they are compared, float64."""
+        if self.kernel is not None:
+            return np.asarray(X, dtype=np.float64)
         return (X - self.mean) / self.scale
+
+    def smoother(self, X: Array, y: Array, weights: Array, degree: int) -> Smoother:
+        """Local models from rows X with their targets and weights."""
+        origin = 0.0 if self.kernel is None else self.mean
+        y = y.reshape(len(y), -1)
+        return Smoother(self.points(X), y, weights, self.neighbourhood, int(degree), origin)
+
+    def widened(self, width: float) -> Space:
+        """The same with another width."""
+        if isinstance(self.neighbourhood, Profile):
+            return replace(self, width=width)
+        return self.of_kernel(self.neighbourhood.at_width(width))
+
+    def of_kernel(self, kernel: Kernel) -> Space:
+        """The same with another kernel."""
+        return replace(self, neighbourhood=KernelWeights(kernel), width=1.0)
+
+    def with_value(self, value: float) -> Space:
+        """The same with another bandwidth, or scale γ of the kernel."""
+        if self.kernel is None:
+            return self.widened(value)
+        return self.of_kernel(self.kernel.replace(gamma=value))
+
+    def learned(self, tuned: tuple[str, ...]) -> dict[str, Any]:
+        """What a fit keeps of it."""
+        found: dict[str, Any] = {"mean_": self.mean, "scale_": self.scale}
+        if self.kernel is None:
+            return found | {"bandwidth_": self.width}
+        if tuned:
+            found["gamma_"] = float(self.kernel.parameters()["gamma"])
+        return found | {"kernel_": self.kernel}
+
+
+def _moments(X: Array, weights: Array) -> tuple[Array, Array]:
+    """Weighted means and standard deviations; 1 for columns that do not vary."""
+    mean = np.average(X, axis=0, weights=weights)
+    found = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+    return mean, np.where(found > 1e-12 * np.abs(mean), found, 1.0)
 
 
 def _in_time(
@@ -408,39 +539,45 @@ class BandwidthSearch:
         path = self._path()
         return float(path.strengths[best_of(path.unseen, path.standard_errors, self.select)])
 
-    def choice(self) -> KernelChoice:
-        """What was tried and chosen, for `unseen`."""
+    def choice(self, name: str) -> KernelChoice:
+        """What was tried and chosen, for `unseen`; `name` is what the widths are given as."""
         path = self._path()
         at = best_of(path.unseen, path.standard_errors, self.select)
-        values, n = {"bandwidth": path.strengths}, len(self.smoother.X)
-        search = search_of([path], [None], (0, at), values, n, METRIC)
+        values, n = path.strengths, len(self.smoother.X)
+        found = self.smoother.neighbourhood
+        if isinstance(found, KernelWeights):
+            values = np.array([found.at_width(width).parameters()["gamma"] for width in values])
+        search = search_of([path], [None], (0, at), {name: values}, n, METRIC)
         return KernelChoice(None, float(path.strengths[at]), search, [path], len(self.rows) == n)
 
 
 class LocalFit(Refittable):
-    """A local regression, and how to refit it; scale and bandwidth count as given."""
+    """A local regression, and how to refit it; how rows are compared counts as given."""
 
     strength = "the squared bandwidth"
 
-    def __init__(self, estimator: KernelRegression, design, y, weights, bandwidth: float):
+    def __init__(self, space: Space, degree: int, design: Design, y: Array, weights: Array):
         super().__init__(design, y, weights)
-        self.estimator, self.bandwidth = estimator, bandwidth
-
-    @cached_property
-    def _points(self) -> Array:
-        return self.estimator._units(self.design.dense())
+        self.space, self.degree = space, degree
 
     @property
     def model(self):
         """That of all rows."""
         return self.fit_to(np.flatnonzero(self.is_counted))
 
+    @cached_property
+    def _rows(self) -> Array:
+        return self.design.dense()
+
+    def _smoother(self, rows: Array) -> Smoother:
+        return self.space.smoother(self._rows[rows], self.y[rows], self.weights[rows], self.degree)
+
     def fit_to(self, rows):
-        """The same bandwidth and scale on some rows."""
-        smoother = self.estimator._smoother(self._points[rows], self.y[rows], self.weights[rows])
+        """The same width and scale on some rows."""
+        smoother = self._smoother(rows)
 
         def predict(design: Design) -> Array:
-            return smoother.at(self.estimator._units(design.dense()), self.bandwidth).values
+            return smoother.at(self.space.points(design.dense()), self.space.width).values
 
         return predict
 
@@ -450,10 +587,10 @@ class LocalFit(Refittable):
         units = (self.units if groups is None else groups)[kept]
         if np.all(units == units[0]):
             raise NotAvailable("nothing would be left to learn from")
-        smoother = self.estimator._smoother(self._points[kept], self.y[kept], self.weights[kept])
+        smoother = self._smoother(kept)
         held = np.zeros((len(self.y), smoother.y.shape[1]))
-        everything, bandwidth = np.arange(len(kept)), np.array([self.bandwidth])
-        held[kept] = smoother.without(everything, units, bandwidth)[:, 0]
+        everything, width = np.arange(len(kept)), np.array([self.space.width])
+        held[kept] = smoother.without(everything, units, width)[:, 0]
         return held
 
     def without_each(self, rows):
@@ -462,13 +599,25 @@ class LocalFit(Refittable):
 
     def simpler(self):
         """A wider neighbourhood."""
-        return [lambda step: self._with(WIDER**step)]
+        return [self._dial(WIDER)]
 
     def richer(self):
         """A narrower one."""
-        return [lambda step: self._with(WIDER**-step)]
+        return [self._dial(1 / WIDER)]
 
-    def _with(self, factor: float) -> Version:
-        h = self.bandwidth * factor
-        other = LocalFit(self.estimator, self.design, self.y, self.weights, h)
-        return Version(other, f"bandwidth={h:.3g}")
+    def _dial(self, factor: float) -> Any:
+        """Fits whose neighbourhood is wider by powers of a factor."""
+        kernel = self.space.kernel
+        if kernel is not None:
+            return kernel_dial(
+                kernel, lambda other: self._with(self.space.of_kernel(other)), factor**-2
+            )
+
+        def turned(step: int) -> Version:
+            other = self.space.widened(self.space.width * factor**step)
+            return Version(self._with(other), f"bandwidth={other.width:.3g}")
+
+        return turned
+
+    def _with(self, space: Space) -> LocalFit:
+        return LocalFit(space, self.degree, self.design, self.y, self.weights)

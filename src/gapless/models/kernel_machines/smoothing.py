@@ -1,9 +1,11 @@
 """Weighted means and lines around points: the arithmetic of local regression, block by block.
 
-At a point x each row has the weight wᵢ = sᵢ k(‖x − xᵢ‖/h), and the local model minimises Σ
+At a point x each row has the weight wᵢ = sᵢ k(x, xᵢ), and the local model minimises Σ
 wᵢ(yᵢ − a − βᵀ(xᵢ − x))², β = 0 for degree 0. Its value at x is a. A row is left out by giving it no
 weight, so held-out predictions are exact at no cost. If no row is in reach, the nearest one
 decides, which is also the limit of the Gaussian kernel.
+
+Weights are a `Profile` of the distance in bandwidths, or the values of a kernel (`KernelWeights`).
 
 References
 ----------
@@ -14,13 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..._ground.interrupt import check
 from ..._ground.threads import single_blas
+from ...kernels import Kernel
 
 Array = np.ndarray
 
@@ -38,8 +42,8 @@ BLOCK = 1 << 18
 # Lines are found at TOGETHER points at a time, which share products of features, as long as their
 # d × d matrices have at most MOST_SQUARES numbers.
 TOGETHER, MOST_SQUARES = 16, 1 << 22
-# Slopes have a penalty of this part of the weights, in units of the bandwidth: if neighbours do not
-# determine a slope, it is 0.
+# Slopes have a penalty of this part of the weights, in units of the bandwidth, or of what the
+# neighbours differ from the point by: if they do not determine a slope, it is 0.
 RIDGE = 1e-6
 
 
@@ -51,41 +55,137 @@ class Local(NamedTuple):
     is_far: Array
 
 
+class Neighbourhood(Protocol):
+    """How the weights of rows fall with their distance from a point, for any width."""
+
+    def compare(self, points: Array, X: Array) -> Array:
+        """What weights of all widths are computed from."""
+        ...
+
+    def weights(
+        self, compared: Array, X: Array, width: float, absent: Array | None
+    ) -> tuple[Array, Array]:
+        """Weights (m, n) of rows X at the points, and which points have no row in reach.
+
+        Rows that are `absent` (m, n) have no weight.
+        """
+        ...
+
+    def slope_unit(self, width: float) -> float | None:
+        """The unit of the penalty of slopes; None for what neighbours differ from the point by."""
+        ...
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Weights by a function of the distance in bandwidths, one of `KERNELS`."""
+
+    name: str
+
+    def compare(self, points: Array, X: Array) -> Array:
+        """Distances."""
+        return cdist(points, X)
+
+    def weights(self, compared, X, width, absent):
+        """Those of the function; relative to the nearest row for the Gaussian."""
+        u = compared / width
+        if absent is not None:
+            u[absent] = np.inf
+        nearest = np.min(u, axis=1, keepdims=True)
+        if self.name == "gaussian":
+            # The weight of the nearest row would be 0 in float64 beyond u = 38.
+            nearest = np.where(np.isfinite(nearest), nearest, 0.0)
+            w = np.exp(-0.5 * (u - nearest) * (u + nearest))
+            return w, np.zeros(len(u), dtype=bool)
+        w = np.where(u <= 1, PROFILES[self.name](np.minimum(u, 1.0)), 0.0)
+        is_far = ~np.any(w > 0, axis=1)
+        w[is_far] = u[is_far] == nearest[is_far]
+        return w, is_far
+
+    def slope_unit(self, width: float) -> float | None:
+        """The bandwidth."""
+        return width
+
+
+@dataclass(frozen=True, eq=False)
+class KernelWeights:
+    """Weights by the values of a kernel, whose own width is 1 here."""
+
+    kernel: Kernel
+
+    def at_width(self, width: float) -> Kernel:
+        """The kernel that is so many times as wide."""
+        found = self.kernel if width == 1 else self.kernel.narrowed(width**-2)
+        if found is None:
+            raise ValueError(f"{self.kernel!r} has no width.")
+        return found
+
+    def compare(self, points: Array, X: Array) -> Array:
+        """The points; a kernel may be of anything but distances."""
+        return points
+
+    def weights(self, compared, X, width, absent):
+        """Values of the kernel, relative to the largest at each point."""
+        logs = self.at_width(width).log_gram(compared, X)
+        if absent is not None:
+            logs[absent] = -np.inf
+        largest = np.max(logs, axis=1, keepdims=True)
+        is_far = ~np.isfinite(largest[:, 0])
+        largest[is_far] = 0.0
+        w = np.exp(logs - largest)
+        if np.any(is_far):
+            apart = cdist(compared[is_far], X)
+            if absent is not None:
+                apart[absent[is_far]] = np.inf
+            w[is_far] = apart == np.min(apart, axis=1, keepdims=True)
+        return w, is_far
+
+    def slope_unit(self, width: float) -> float | None:
+        """None: kernels have no common unit."""
+        return None
+
+
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """Rows (n, d) in units of the bandwidth's scale, their targets (n, K) and weights (n,).
+    """Rows (n, d) as they are compared, their targets (n, K) and weights (n,).
 
-    For lines the rows must have a mean near 0, since Σwxxᵀ − (Σwx)(Σwx)ᵀ loses digits elsewhere.
+    Lines are found relative to an `origin` near the mean of the rows, since Σwxxᵀ − (Σwx)(Σwx)ᵀ
+    loses digits elsewhere.
     """
 
     X: Array
     y: Array
     weights: Array
-    kernel: str
+    neighbourhood: Neighbourhood
     degree: int
+    origin: Array | float = 0.0
+
+    @cached_property
+    def _moved(self) -> Array:
+        return self.X - self.origin
 
     def at(self, points: Array, bandwidth: float) -> Local:
         """Local models at points (m, d)."""
         parts = [
-            self._solve(points[rows], self._weights(distances, bandwidth), bandwidth)
-            for rows, distances in self._distances(points)
+            self._solve(points[rows], self._weights(compared, bandwidth), bandwidth)
+            for rows, compared in self._compared(points)
         ]
         return _joined(parts)
 
     def without(self, rows: Array, groups: Array, bandwidths: Array) -> Array:
         """Predictions of some rows without those of their group, (rows, bandwidths, K)."""
         held = np.empty((len(rows), len(bandwidths), self.y.shape[1]))
-        for block, distances in self._distances(self.X[rows]):
+        for block, compared in self._compared(self.X[rows]):
             mine = rows[block]
-            distances[groups[mine][:, None] == groups] = np.inf
+            absent = groups[mine][:, None] == groups
             for k, bandwidth in enumerate(bandwidths):
                 check()
-                weights = self._weights(distances, float(bandwidth))
+                weights = self._weights(compared, float(bandwidth), absent)
                 held[block, k] = self._solve(self.X[mine], weights, float(bandwidth)).values
         return held
 
-    def _distances(self, points: Array) -> Iterator[tuple[slice, Array]]:
-        """Points in blocks, and their distances to all rows."""
+    def _compared(self, points: Array) -> Iterator[tuple[slice, Array]]:
+        """Points in blocks, compared with all rows."""
         n, d = self.X.shape
         step = max(BLOCK // n, 1)
         if self.degree > 0:
@@ -93,22 +193,16 @@ class Smoother:
         for start in range(0, len(points), step):
             check()
             rows = slice(start, min(start + step, len(points)))
-            yield rows, cdist(points[rows], self.X)
+            yield rows, self.neighbourhood.compare(points[rows], self.X)
 
-    def _weights(self, distances: Array, bandwidth: float) -> tuple[Array, Array]:
+    def _weights(
+        self, compared: Array, bandwidth: float, absent: Array | None = None
+    ) -> tuple[Array, Array]:
         """Weights (m, n) that add up to 1 for each point, and which points have no row in reach."""
-        u = distances / bandwidth
-        nearest = np.min(u, axis=1, keepdims=True)
-        if self.kernel == "gaussian":
-            # Relative to the nearest row, whose weight would be 0 in float64 beyond u = 38.
-            nearest = np.where(np.isfinite(nearest), nearest, 0.0)
-            w = np.exp(-0.5 * (u - nearest) * (u + nearest)) * self.weights
-            is_far = np.zeros(len(u), dtype=bool)
-        else:
-            w = np.where(u <= 1, PROFILES[self.kernel](np.minimum(u, 1.0)), 0.0) * self.weights
-            is_far = ~np.any(w > 0, axis=1)
-            w[is_far] = np.where(u[is_far] == nearest[is_far], self.weights, 0.0)
-        return w / w.sum(axis=1, keepdims=True), is_far
+        w, is_far = self.neighbourhood.weights(compared, self.X, bandwidth, absent)
+        w *= self.weights
+        w /= w.sum(axis=1, keepdims=True)
+        return w, is_far
 
     def _solve(self, points: Array, weighted: tuple[Array, Array], bandwidth: float) -> Local:
         w, is_far = weighted
@@ -116,11 +210,15 @@ class Smoother:
             means = w @ self.y
             if self.degree == 0:
                 return Local(means, None, is_far)
-            d, centre = self.X.shape[1], w @ self.X
+            points = points - self.origin
+            d, centre = self.X.shape[1], w @ self._moved
             moments = self._moments(w)
             moments -= centre[:, :, None] * np.hstack([centre, means])[:, None, :]
             spread, shared = moments[:, :, :d], moments[:, :, d:]
-            spread[:, range(d), range(d)] += RIDGE * bandwidth**2
+            unit = self.neighbourhood.slope_unit(bandwidth)
+            own = np.maximum(spread[:, range(d), range(d)], 0.0) + (points - centre) ** 2
+            squares = np.where(own > 0, own, 1.0) if unit is None else unit**2
+            spread[:, range(d), range(d)] += RIDGE * squares
             slopes = np.linalg.solve(spread, shared)
         values = means + np.einsum("md,mdk->mk", points - centre, slopes)
         return Local(values, slopes, is_far)
@@ -128,13 +226,13 @@ class Smoother:
     def _moments(self, w: Array) -> Array:
         """Σᵢ wᵢ xᵢ(xᵢ, yᵢ)ᵀ for each point, (m, d, d + K); some rows at a time."""
         n, d = self.X.shape
-        right = np.hstack([self.X, self.y])
+        right = np.hstack([self._moved, self.y])
         width = d * right.shape[1]
         found, step = np.zeros((len(w), width)), max(BLOCK // width, TOGETHER)
         for start in range(0, n, step):
             check()
             rows = slice(start, start + step)
-            products = self.X[rows, :, None] * right[rows, None, :]
+            products = self._moved[rows, :, None] * right[rows, None, :]
             found += w[:, rows] @ products.reshape(-1, width)
         return found.reshape(len(w), d, -1)
 
@@ -147,17 +245,18 @@ class Smoother:
         of `at`.
         """
         missed = spread = 0.0
-        for rows, distances in self._distances(points):
-            w, is_far = self._weights(distances, bandwidth)
+        for rows, compared in self._compared(points):
+            w, is_far = self._weights(compared, bandwidth)
             local = self._solve(points[rows], (w, is_far), bandwidth)
             if values is not None:
                 missed += 0.5 * float(np.sum((values[rows] - local.values) ** 2))
             for k, target in enumerate(self.y.T):
                 rest = target - local.values[:, [k]]
                 if local.slopes is not None:
-                    at = np.einsum("md,md->m", points[rows], local.slopes[:, :, k])
+                    moved = points[rows] - self.origin
+                    at = np.einsum("md,md->m", moved, local.slopes[:, :, k])
                     with single_blas():
-                        rest -= local.slopes[:, :, k] @ self.X.T - at[:, None]
+                        rest -= local.slopes[:, :, k] @ self._moved.T - at[:, None]
                 spread += 0.5 * float(np.sum(w * rest**2))
         return spread + missed, spread
 
