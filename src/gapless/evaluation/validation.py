@@ -17,6 +17,9 @@ from .rows import RESAMPLED, Rows
 
 Array = np.ndarray
 
+# What the names of losses with their sign reversed begin with, and how many times the smallest loss
+# the largest is on a logarithmic axis at least.
+MINUS, EXPLODED = "neg_", 20.0
 # Which end of a parameter makes models simpler, by the last part of its name.
 SIMPLER = {
     "alpha": "high",
@@ -122,19 +125,45 @@ class ValidationCurve:
         names = ("parameter", "best", "chosen", "expected", "metric", "kinds")
         return plain | {name: getattr(self, name) for name in names}
 
+    @property
+    def is_loss(self) -> bool:
+        """Whether the score is a loss with its sign reversed, by its name."""
+        return self.metric.startswith(MINUS)
+
     @described(AXES)
-    def plot(self, *, axes=None):
-        """Draw both scores by the value, marking the best and the chosen one; returns the axes."""
+    def plot(self, *, log=None, axes=None):
+        """Draw both scores by the value, marking the best and the chosen one; returns the axes.
+
+        Parameters
+        ----------
+        log : bool, default=None
+            Whether the scores have a logarithmic axis, on which 1 − R², or 1 minus any other score
+            that is 1 at best, is drawn instead. A score that is minus a loss is always drawn as
+            the loss, and None gives it a logarithmic axis if it explodes.
+        """
         plots = pictures()
+        scores = [np.asarray(of, dtype=float) for of in (self.train, self.unseen)]
+        metric, as_losses = self.metric, self.is_loss or bool(log)
+        if self.is_loss:
+            scores, metric = [-of for of in scores], metric.removeprefix(MINUS).replace("_", " ")
+        elif log:
+            if max(np.nanmax(of) for of in scores) > 1:
+                raise ValueError(f"{metric} is above 1, so 1 − {metric} has no logarithm.")
+            scores, metric = [1 - of for of in scores], f"1 − {metric}"
+        if log is None:
+            known = scores[1][np.isfinite(scores[1])]
+            log = self.is_loss and bool(known.min() > 0 and known.max() > EXPLODED * known.min())
         return plots.validation(
             self.values,
-            self.train,
-            self.unseen,
+            *scores,
             self.standard_errors,
             best=self.best,
             chosen=self.chosen,
             parameter=self.parameter,
-            metric=self.metric,
+            metric=metric,
+            higher_is_better=not as_losses,
+            log_scores=log,
+            kinds=self.kinds,
             axes=axes,
         )
 

@@ -29,6 +29,8 @@ TRAINING: dict[str, Any] = {
 UNSEEN: dict[str, Any] = {**TRAINING, "color": ACCENT}
 MARK: dict[str, Any] = {"marker": "o", "markersize": 9, "mew": 1.5, "linestyle": "none"}
 MOST_DOTS = 40
+# A loss below this part of the largest one is 0 except for rounding.
+ROUNDING = 1e-12
 
 
 def learning(
@@ -96,6 +98,8 @@ def validation(
     metric: str = "score",
     higher_is_better: bool = True,
     is_log: bool | None = None,
+    log_scores: bool = False,
+    kinds: Sequence[str] = (),
     axes: Axes | None = None,
 ) -> Axes:
     """Draw the scores of training and of unseen rows by the value of a parameter.
@@ -117,6 +121,12 @@ def validation(
         Whether the best score is the highest; False for losses.
     is_log : bool or None, default=None
         Whether the axis of numbers is logarithmic; None decides by their range.
+    log_scores : bool, default=False
+        Whether the axis of scores is logarithmic, for losses that explode; what is not above 0,
+        except for rounding, is left out.
+    kinds : sequence of m str, default=()
+        What to call the model of each value; a range of "under-fitted" or "over-fitted" ones is
+        shaded and named.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -129,12 +139,20 @@ def validation(
     at = places(axes, values, is_log=is_log)
     order = np.argsort(at, kind="stable")
     own, new, error = (np.asarray(of, dtype=float) for of in (train, unseen, standard_errors))
+    least = 0.0
+    if log_scores:
+        visible = [of[of > ROUNDING * np.nanmax(new)] for of in (own, new)]
+        least = float(np.min(np.concatenate(visible), initial=np.nanmax(new)))
+        own, new = (np.where(of >= least, of, np.nan) for of in (own, new))
+        with_logarithms(axes, "y", np.concatenate(visible).tolist())
     known = ~np.isnan(own[order])
     axes.plot(
         *(at[order][known], own[order][known]),
         **{**TRAINING, **_dotted(known.sum()), "label": "training rows"},
     )
     low, high = (new[order] + side * np.nan_to_num(error[order]) for side in (-1, 1))
+    if log_scores:
+        low = np.maximum(low, 0.5 * least)
     axes.fill_between(at[order], low, high, color=ACCENT, alpha=0.15, linewidth=0)
     axes.plot(
         *(at[order], new[order]),
@@ -147,8 +165,34 @@ def validation(
         axes.plot(at[best], new[best], mfc=PAPER, mec=ACCENT, label="best", **MARK)
     if chosen is not None:
         axes.plot(at[chosen], new[chosen], mfc=ACCENT, mec=INK, label="chosen", **MARK)
+    for begin, end, kind in _misfits(at[order], [kinds[i] for i in order] if len(kinds) else []):
+        axes.axvspan(begin, end, color=FAINT, alpha=0.15, linewidth=0, zorder=0)
+        axes.annotate(
+            kind,
+            (np.sqrt(begin * end) if axes.get_xscale() == "log" else (begin + end) / 2, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            color=SOFT,
+            fontsize="small",
+        )
     axes.legend(frameon=False, fontsize="small")
     return finished(axes, parameter, metric)
+
+
+def _misfits(at: np.ndarray, kinds: Sequence[str]) -> list[tuple[float, float, str]]:
+    """Where ranges of under-fitted or over-fitted models begin and end, midway to others."""
+    found, first = [], 0
+    for last, kind in enumerate(kinds):
+        if last + 1 < len(kinds) and kinds[last + 1] == kind:
+            continue
+        if kind in ("under-fitted", "over-fitted"):
+            begin = at[0] if first == 0 else (at[first - 1] + at[first]) / 2
+            end = at[-1] if last + 1 == len(at) else (at[last] + at[last + 1]) / 2
+            found.append((float(begin), float(end), kind))
+        first = last + 1
+    return found
 
 
 def _dotted(points: int) -> dict[str, Any]:

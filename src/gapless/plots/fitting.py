@@ -19,6 +19,8 @@ from .style import (
     axes_for,
     figure_of,
     finished,
+    legend_beside,
+    look,
     with_logarithms,
 )
 
@@ -77,8 +79,9 @@ def convergence(
     drawn: list[tuple[np.ndarray, np.ndarray]] = []
     for name, (when, values) in _above_the_bound(excess, against).items():
         at, best = _best_so_far(np.asarray(when, float), np.asarray(values, float))
-        marker = "o" if len(at) <= MOST_DOTS else None
-        axes.plot(unit * at, best, marker=marker, markersize=3, linewidth=1.5, label=name)
+        style = look(len(drawn))
+        style["marker"] = style["marker"] if len(at) <= MOST_DOTS else None
+        axes.plot(unit * at, best, markersize=3, linewidth=1.5, label=name, **style)
         drawn.append((unit * at, best))
     if drawn:
         positions, above = (np.concatenate(of).tolist() for of in zip(*drawn))
@@ -161,14 +164,14 @@ def landscape(
     levels = low + (high - low) * np.linspace(0, 1, CONTOURS + 1)[1:] ** 3
     if high > low:
         axes.contour(x, y, values, levels=levels, colors=FAINT, linewidths=0.7)
-    for name, path in paths.items():
+    for k, (name, path) in enumerate(paths.items()):
         path = np.asarray(path, float)
-        axes.plot(path[:, 0], path[:, 1], marker="o", markersize=3, linewidth=1.2, label=name)
+        axes.plot(path[:, 0], path[:, 1], markersize=3.5, linewidth=1.2, label=name, **look(k))
     if best is not None:
         axes.plot(*best, marker="x", color=INK, markersize=8, linestyle="none")
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
     if paths:
-        axes.legend(frameon=False)
+        legend_beside(axes)
     return finished(axes, *names, grid="both")
 
 
@@ -198,8 +201,8 @@ def crossover(
     """
     axes = axes_for(axes, height=4.2)
     milliseconds = {name: 1e3 * np.asarray(times, float) for name, times in seconds.items()}
-    for name, times in milliseconds.items():
-        axes.plot(features, times, marker="o", markersize=3.5, linewidth=1.5, label=name)
+    for k, (name, times) in enumerate(milliseconds.items()):
+        axes.plot(features, times, markersize=4, linewidth=1.5, label=name, **look(k))
     with_logarithms(axes, "x", [float(d) for d in features])
     with_logarithms(axes, "y", np.concatenate([*milliseconds.values(), [np.nan]]).tolist())
     if rows is not None and min(features) <= rows <= max(features):
@@ -278,7 +281,9 @@ def _draw_coefficients(ax: Axes, strengths, coefficients, names) -> None:
     named = order[:MOST_NAMED] if names is not None else order[:0]
     for place, j in enumerate(order[largest[order] > 0]):
         label = names[j // outputs] if names is not None and place < len(named) else None
-        style = {"linewidth": 1.5} if names is None or label else {"linewidth": 0.8, "color": RULE}
+        style = {**look(place), "marker": "", "linewidth": 1.5}
+        if names is not None and label is None:
+            style = {"linewidth": 0.8, "color": RULE}
         ax.plot(strengths, lines[:, j], label=label, zorder=2 if label else 1, **style)
     ax.axhline(0, color=FAINT, linewidth=0.8)
     ax.set_ylabel("coefficient")

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import ACCENT, FAINT, INK, RULE, axes_for, finished
+from .style import ACCENT, FAINT, INK, RULE, axes_for, finished, legend_beside, with_logarithms
+
+# The parts of an error as points.
+POINTS: dict[str, dict[str, Any]] = {
+    "noise": {"marker": "D", "markersize": 5, "color": FAINT},
+    "bias": {"marker": "s", "markersize": 7, "color": "#d55e00"},
+    "variance": {"marker": "^", "markersize": 8, "color": ACCENT},
+    "error": {"marker": "o", "markersize": 11, "mfc": "none", "mec": INK},
+}
 
 
 def comparison(
@@ -104,7 +113,11 @@ def splits(
 
 
 def bias_variance(
-    parts: Mapping[str, Mapping[str, float]], *, loss: str = "error", axes: Axes | None = None
+    parts: Mapping[str, Mapping[str, float]],
+    *,
+    loss: str = "error",
+    log: bool = False,
+    axes: Axes | None = None,
 ) -> Axes:
     """Draw the error of each model as a bar of noise, bias and variance.
 
@@ -115,18 +128,25 @@ def bias_variance(
         is part of the bias.
     loss : str, default="error"
         The name of the error.
+    log : bool, default=False
+        Whether the axis is logarithmic. Bars have no place there, so each part of a model is a
+        point, and so is its "error" if it is known; what is not above 0 is left out.
     axes : matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
     Returns
     -------
     axes : matplotlib Axes
-        With a bar for each model. A variance below 0 goes back from the end of the bias.
+        With a bar for each model, or a line of points. A variance below 0 goes back from the end
+        of the bias.
     """
     axes = axes_for(axes, height=1.2 + 0.35 * len(parts))
     names = list(parts)
     is_told = any(part.get("noise") for part in parts.values())
     labels = {"bias": "bias" if is_told else "bias and noise"}
+    if log:
+        _draw_points(axes, parts, labels)
+        return _with_names(axes, names, loss)
     begin = [0.0] * len(names)
     for part, color in (("noise", RULE), ("bias", FAINT), ("variance", ACCENT)):
         width = [float(parts[name].get(part, 0.0)) for name in names]
@@ -135,7 +155,28 @@ def bias_variance(
             axes.barh(range(len(names)), width, left=begin, color=color, height=thin)
             axes.containers[-1].set_label(labels.get(part, part))
         begin = [a + b for a, b in zip(begin, width)]
+    return _with_names(axes, names, loss)
+
+
+def _draw_points(
+    axes: Axes, parts: Mapping[str, Mapping[str, float]], labels: Mapping[str, str]
+) -> None:
+    """A point for each part of each model, on a logarithmic axis."""
+    drawn: list[float] = []
+    for part, style in POINTS.items():
+        values = np.array([float(of.get(part, 0.0)) for of in parts.values()])
+        places = np.flatnonzero(values > 0)
+        if len(places):
+            label = labels.get(part, part)
+            axes.plot(values[places], places, linestyle="none", label=label, **style)
+            drawn.extend(values[places])
+    with_logarithms(axes, "x", drawn)
+    axes.set_ylim(-0.5, len(parts) - 0.5)
+
+
+def _with_names(axes: Axes, names: Sequence[str], loss: str) -> Axes:
+    """The axes with a line for each model, the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    legend_beside(axes)
     return finished(axes, loss, grid="x")

@@ -32,6 +32,20 @@ STYLES: tuple[dict[str, Any], ...] = (
 # mark too, for paper without colours.
 CLASSES = (ACCENT, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", INK, "#f0e442")
 MARKS = "os^Dvp*X"
+# Lines and points that are equally important, distinguishable by colour-blind readers (Okabe and
+# Ito 2008) and, by dashes and markers, in print without colours.
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": ACCENT, "linestyle": "-", "marker": "o"},
+    {"color": "#d55e00", "linestyle": DASHED, "marker": "s"},
+    {"color": "#007a5a", "linestyle": (0, (6.0, 1.8, 0.9, 1.8)), "marker": "^"},
+    {"color": INK, "linestyle": DOTTED, "marker": "D"},
+    {"color": "#b0568a", "linestyle": (0, (8.0, 2.4)), "marker": "v"},
+    {"color": "#a87400", "linestyle": (0, (3.0, 1.2, 0.9, 1.2, 0.9, 1.2)), "marker": "P"},
+    {"color": SOFT, "linestyle": (0, (1.6, 1.0)), "marker": "X"},
+    {"color": "#4a9fd8", "linestyle": (0, (10.0, 1.6, 2.4, 1.6)), "marker": "<"},
+    {"color": "#c9302c", "linestyle": (0, (4.5, 3.0)), "marker": ">"},
+    {"color": "#6b8e23", "linestyle": (0, (0.9, 3.0)), "marker": "*"},
+)
 # What data is compared with: chance, agreement, a tolerance.
 GUIDE: dict[str, Any] = {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4.0, 3.0))}
 WIDE = 20  # values whose largest is this many times the smallest get a logarithmic axis
@@ -44,6 +58,18 @@ def of_class(k: int) -> dict[str, Any]:
     """The colour and the mark of class number k; beyond the last colour other marks begin."""
     again, place = divmod(k, len(CLASSES))
     return {"color": CLASSES[place], "marker": MARKS[(place + again) % len(MARKS)]}
+
+
+def look(k: int) -> dict[str, Any]:
+    """Colour, dashes and marker of the k-th of several lines, the first of which is solid."""
+    return dict(LOOKS[k % len(LOOKS)])
+
+
+def legend_beside(axes: Axes, title: str | None = None) -> None:
+    """Name the lines that have names to the right of the axes, where they hide nothing."""
+    if axes.get_legend_handles_labels()[1]:
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        axes.legend(frameon=False, fontsize="small", title=title, **place)
 
 
 def axes_for(axes: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
