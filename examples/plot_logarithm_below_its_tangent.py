@@ -5,10 +5,10 @@ Why the Kullback-Leibler divergence is never negative
 The logarithm lies below its tangent at 1: ln x ≤ x − 1, with equality at x = 1 alone. With x =
 qᵢ/pᵢ it follows at once that
 
-KL(p‖q) = −Σ pᵢ ln(qᵢ/pᵢ) ≥ −Σ pᵢ(qᵢ/pᵢ − 1) = Σ pᵢ − Σ qᵢ = 0,
+KL(p‖q) = −Σ pᵢ ln(qᵢ/pᵢ) ≥ −Σ pᵢ(qᵢ/pᵢ − 1) = Σ pᵢ − Σ qᵢ = 0.
 
-and that it is 0 only for q = p. Below, p = (0.3, 0.7) and q = (t, 1 − t): the divergence, the
-difference of cross-entropy and entropy, touches 0 at t = 0.3. It is not symmetric.
+Equality needs q = p. Below, p = (0.3, 0.7) and q = (t, 1 − t): the divergence, the difference of
+cross-entropy and entropy, touches 0 at t = 0.3. It is not symmetric.
 """
 
 import matplotlib.pyplot as plt
