@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import jinja2
 import markupsafe
@@ -26,7 +27,7 @@ def index_page(drawn: Sequence[Drawn]) -> str:
     str
         HTML, to be written as UTF-8 into the folder of the pictures.
     """
-    loader = jinja2.PackageLoader("gapless.plots.gallery", ".")
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
     made = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     made.filters["inline"] = _inline
     return made.get_template("page.html").render(drawn=drawn)
