@@ -12,7 +12,7 @@ CORE := $(wildcard src/core/*/*.hpp src/core/*/*.cpp)
 CPP := $(CORE) $(wildcard tests/cpp/*.hpp tests/cpp/*.cpp)
 BUILT_FROM := pyproject.toml CMakeLists.txt $(CORE)
 
-.PHONY: help demo test lint format build docs bench sanitize portable clean
+.PHONY: help demo test lint format build docs bench sanitize portable wheel clean
 
 help:
 	@echo "make demo      fit a built-in table: which model, how good on unseen rows, a report in demo.gapless"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench     compare with other libraries; ARGS=--quick for a first look"
 	@echo "make sanitize  the core's own tests under the address and undefined-behaviour sanitizers"
 	@echo "make portable  the numeric tests as on older processors, and under clang"
+	@echo "make wheel     a wheel for this kind of machine and the source distribution in dist, tried where there is no compiler"
 
 demo: $(VENV)/.installed
 	$(BIN)/gapless fit breast_cancer --time-limit 30 --out demo.gapless
@@ -79,8 +80,11 @@ sanitize: $(VENV)/.developing
 portable: $(VENV)/.developing
 	VENV=$(VENV) JOBS=$(JOBS) BRIEFLY=$(BRIEFLY) .ci/portable
 
+wheel: $(VENV)/.releasing
+	VENV=$(VENV) .ci/wheel
+
 clean:
-	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.gapless demo.png
+	rm -rf build dist $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.gapless demo.png
 
 # Each stamp says what the environment has, and is made again when what it was made from has changed. The tools of the
 # build live in the environment too, so that a second build compiles only what changed.
@@ -105,6 +109,10 @@ $(VENV)/.developing: $(BUILT_FROM) $(VENV)/.tools
 
 $(VENV)/.documenting: $(BUILT_FROM) $(VENV)/.tools
 	$(INSTALL) --editable '.[docs]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.releasing: $(BUILT_FROM) $(VENV)/.tools
+	$(INSTALL) --editable '.[release]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.comparing: $(BUILT_FROM) $(VENV)/.tools

@@ -48,7 +48,8 @@ MAY_KNOW = {
     "choosing.exploring": TABLES | {"choosing.report", "plots"},
     "model_io": GROUND | {"unseen"},
     "plots": GROUND,
-    "cli": TABLES | {"choosing.report", "choosing.exploring", "model_io", "plots"},
+    "plots.gallery": GROUND,
+    "cli": TABLES | {"choosing.report", "choosing.exploring", "model_io", "plots", "plots.gallery"},
     "__main__": {"cli"},
 }
 # Siblings, and steps against the order, each with its reason.
@@ -93,6 +94,7 @@ OUTSIDE = {
     "choosing.exploring": ESTIMATORS | {"jinja2", "polars"},
     "model_io": ESTIMATORS | {"safetensors"},
     "plots": {"numpy", "matplotlib"},
+    "plots.gallery": {"jinja2", "markupsafe", "matplotlib"},
     "cli": ESTIMATORS | {"matplotlib", "polars"},
 }
 # The commands load all else when they run, so that their help is there at once.
@@ -110,14 +112,14 @@ BY_NAME = {
     "models/networks/torch_engine.py": "PyTorch, where it is installed",
 }
 MOST_ENTRIES = 17
-# Parts inside another part: what is made of a choice, and of a table without a target.
-INSIDE_CHOOSING = {("choosing", "report"), ("choosing", "exploring")}
+# Parts inside another part: what is made of a choice, and of a table without a target; examples.
+PARTS_INSIDE = {("choosing", "report"), ("choosing", "exploring"), ("plots", "gallery")}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def part_of(names):
     """The part that a file or a module belongs to, from the names on the way to it."""
-    if names[:1] == ("models",) or names[:2] in INSIDE_CHOOSING:
+    if names[:1] == ("models",) or names[:2] in PARTS_INSIDE:
         return ".".join(names[:2])
     return names[0] if names else ""
 

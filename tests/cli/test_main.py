@@ -133,7 +133,7 @@ def test_errors_of_the_system_are_named(capsys, monkeypatch, error, said):
 def test_built_in_tables_are_listed_and_written(capsys, tmp_path):
     code, out, _ = run(capsys, "data")
     assert code == 0
-    assert out.startswith("8 built-in tables; to fit one: gapless fit breast_cancer\n")
+    assert out.startswith("14 built-in tables; to fit one: gapless fit breast_cancer\n")
     assert "\ntennis            14        5  play  " in out
     assert run(capsys, "data", "-q")[1].count("\n") == 1
     assert '"name": "tennis"' in run(capsys, "data", "--json")[1]

@@ -117,7 +117,21 @@ def test_built_in_sets_have_the_task_they_say():
     from gapless.data import BUILTIN
 
     for entry in BUILTIN.values():
-        assert read_target(load_builtin(entry.name), entry.target).task == entry.task
+        frame = load_builtin(entry.name).frame
+        assert frame.shape == (entry.rows, entry.columns)
+        if entry.target is None:
+            assert entry.task == "clustering"
+        else:
+            assert read_target(load_builtin(entry.name), entry.target).task == entry.task
+
+
+def test_features_and_target_of_a_built_in_table_apart():
+    X, y = load_builtin("customers", return_X_y=True)
+    assert X.columns == ["gender", "age", "salary"]
+    assert y.tolist() == ["no", "yes", "yes", "yes", "no"]
+    distances, nothing = load_builtin("samples", return_X_y=True)
+    assert nothing is None
+    np.testing.assert_array_equal(distances, distances.T)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_what_is_different_in_each_row_gives_nothing_away():
     assert "L101" not in codes(leaks({"x": X, "names": names, "y": Y}))
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+@pytest.mark.parametrize("name", [entry.name for entry in BUILTIN.values() if entry.target])
 def test_built_in_sets_have_no_warnings(name):
     table, target = load_builtin(name), BUILTIN[name].target
     findings = find_leaks(table, describe_columns(table, target), read_target(table, target))

@@ -6,10 +6,10 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from gapless import CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
+from gapless.data import load_builtin
 
-TEXTS = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao"]
-TEXTS += ["Tokyo Japan Chinese"]
-CLASSES = ["c", "c", "c", "j"]
+DOCUMENTS = load_builtin("documents").frame
+TEXTS, CLASSES = DOCUMENTS["text"].to_list(), DOCUMENTS["about"].to_list()
 NEW = "Chinese Chinese Chinese Tokyo Japan"
 
 

@@ -5,18 +5,10 @@ import pytest
 from scipy.spatial.distance import squareform
 
 from gapless import AgglomerativeClustering
+from gapless.data import load_builtin
 
 NAMES = "abcde"
-DISTANCES = np.array(
-    [
-        [0, 17, 21, 31, 23],
-        [17, 0, 30, 34, 21],
-        [21, 30, 0, 28, 39],
-        [31, 34, 28, 0, 43],
-        [23, 21, 39, 43, 0],
-    ],
-    dtype=float,
-)
+DISTANCES = load_builtin("samples", return_X_y=True)[0]
 HEIGHTS = {
     "single": [17, 21, 21, 28],
     "complete": [17, 23, 28, 43],

@@ -4,24 +4,14 @@ import numpy as np
 import pytest
 
 from gapless._ground.design import Design
+from gapless.data import load_builtin
 from gapless.losses import Hinge
 from gapless.penalties import L2
 from gapless.problem.problem import Problem
 from gapless.solvers import solve
 
 # x1, x2, class, as printed to four digits.
-POINTS = np.array(
-    [
-        [0.3858, 0.4687, 1],
-        [0.4871, 0.6110, -1],
-        [0.9218, 0.4103, -1],
-        [0.7382, 0.8936, -1],
-        [0.1763, 0.0579, 1],
-        [0.4057, 0.3529, 1],
-        [0.9355, 0.8132, -1],
-        [0.2146, 0.0099, 1],
-    ]
-)
+POINTS = load_builtin("points").frame.to_numpy()
 # Small enough for every point to keep its margin; the multipliers of ½‖w‖² are then |θ| / STRENGTH.
 STRENGTH = 1e-3
 

@@ -6,15 +6,10 @@ import polars as pl
 import pytest
 
 from gapless import KNeighborsClassifier, NearestNeighbors
+from gapless.data import load_builtin
 
-CUSTOMERS = pd.DataFrame(
-    {
-        "gender": ["female", "male", "male", "female", "male"],
-        "age": [27, 51, 52, 33, 45],
-        "salary": [19_000, 64_000, 105_000, 55_000, 45_000],
-    }
-)
-LEFT = ["no", "yes", "yes", "yes", "no"]
+TABLE, LEFT = load_builtin("customers", return_X_y=True)
+CUSTOMERS = pd.DataFrame(TABLE.to_dict(as_series=False))
 NEW = pd.DataFrame({"gender": ["female"], "age": [45], "salary": [100_000]})
 # The Euclidean row of table 9.10 was computed with another salary.
 NEW_FOR_EUCLID = NEW.assign(salary=45_000)

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 import gapless
+from gapless.data import load_builtin
 
-X = np.array(
-    [[1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 1, 0], [0, 1, 1], [0, 0, 0]]
-)
-Y = np.array([-1, 1, 1, 1, -1, -1, 1, -1])  # 1 if at least two of the three bits are
+X, Y = load_builtin("bits", return_X_y=True)  # 1 if at least two of the three bits are
 ROWS_OF_EPOCH_1 = [
     [0, 0, 0, 0],
     [-0.2, -0.2, 0, 0],

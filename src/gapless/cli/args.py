@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from .commands import check, data, explore, fit, predict, report, show
+from .commands import check, data, explore, fit, gallery, predict, report, show
 from .words import unknown_command, unknown_option
 
 COMMANDS: dict[str, ModuleType] = {
@@ -18,6 +18,7 @@ COMMANDS: dict[str, ModuleType] = {
     "show": show,
     "report": report,
     "data": data,
+    "gallery": gallery,
 }
 EXAMPLES = """\
 examples:

@@ -27,6 +27,13 @@ def unknown_command(word: str, commands: Iterable[str]) -> str:
     return f"unknown command {word!r}; choose from {', '.join(known)}."
 
 
+def unknown_script(name: str, known: Iterable[str]) -> str:
+    """What to type instead of a picture that the gallery does not have."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    meant = f"did you mean {near[0]!r}?" if near else "gapless gallery --list names them all."
+    return f"the gallery has no picture {name!r}; {meant}"
+
+
 def unknown_option(word: str, command: str, known: Sequence[str]) -> str:
     """What to type instead of an option or an argument that a command does not have."""
     if not word.startswith("-"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -50,6 +51,51 @@ light curled   muffled blurry flat   hard 0.593 0.042 no
 green curled   dull    hazy   dented hard 0.719 0.103 no
 """
 MELON = ("color", "root", "sound", "texture", "navel", "touch", "density", "sugar", "ripe")
+# Customers of a bank, and whether they left it.
+CUSTOMERS = """
+female 27 19000  no
+male   51 64000  yes
+male   52 105000 yes
+female 33 55000  yes
+male   45 45000  no
+"""
+# Documents about China (c) or Japan (j).
+DOCUMENTS = (
+    ("Chinese Beijing Chinese", "c"),
+    ("Chinese Chinese Shanghai", "c"),
+    ("Chinese Macao", "c"),
+    ("Tokyo Japan Chinese", "j"),
+)
+# Eight points that a line separates.
+POINTS = """
+0.3858 0.4687  1
+0.4871 0.6110 -1
+0.9218 0.4103 -1
+0.7382 0.8936 -1
+0.1763 0.0579  1
+0.4057 0.3529  1
+0.9355 0.8132 -1
+0.2146 0.0099  1
+"""
+# Three bits, and whether at least two of them are 1; in the order in which a perceptron reads them.
+BITS = """
+1 0 0 -1
+1 0 1  1
+1 1 0  1
+1 1 1  1
+0 0 1 -1
+0 1 0 -1
+0 1 1  1
+0 0 0 -1
+"""
+# The distance between any two of five samples.
+SAMPLES = """
+ 0 17 21 31 23
+17  0 30 34 21
+21 30  0 28 39
+31 34 28  0 43
+23 21 39 43  0
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +108,9 @@ class BuiltIn:
         Its name in `read_table` and on the command line.
     rows, columns : int
         Its size; the target counts as a column.
-    target : str
-        The column to predict.
-    task : {"classification", "regression"}
+    target : str or None
+        The column to predict; None for a table of distances, which has none.
+    task : {"classification", "regression", "clustering"}
         The task of predicting it.
     about : str
         A description in one sentence.
@@ -73,7 +119,7 @@ class BuiltIn:
     name: str
     rows: int
     columns: int
-    target: str
+    target: str | None
     task: str
     about: str
 
@@ -82,8 +128,16 @@ BUILTIN = {
     entry.name: entry
     for entry in (
         BuiltIn(
+            *("bits", 8, 4, "majority", "classification"),
+            "Three bits; are at least two of them 1? A perceptron learns it in six epochs.",
+        ),
+        BuiltIn(
             *("breast_cancer", 569, 31, "diagnosis", "classification"),
             "Shapes of cell nuclei; is the tumour malignant?",
+        ),
+        BuiltIn(
+            *("customers", 5, 4, "left", "classification"),
+            "Gender, age and salary of five customers; who left?",
         ),
         BuiltIn(
             *("diabetes", 442, 11, "progression", "regression"),
@@ -94,12 +148,28 @@ BUILTIN = {
             "Images of 8 by 8 pixels; which digit is it?",
         ),
         BuiltIn(
+            *("documents", 4, 2, "about", "classification"),
+            "Four short texts; is it about China or Japan?",
+        ),
+        BuiltIn(
             *("friedman", 500, 11, "y", "regression"),
             "Friedman's formula (1991) with noise; five of the ten columns are irrelevant.",
         ),
         BuiltIn(
             *("iris", 150, 5, "species", "classification"),
             "Lengths and widths of petals and sepals; which species?",
+        ),
+        BuiltIn(
+            *("mass", 30, 4, "mass", "regression"),
+            "Height, body-mass index and age, drawn with noise of 3 kg; mass = bmi · height².",
+        ),
+        BuiltIn(
+            *("points", 8, 3, "side", "classification"),
+            "Eight points of the plane that a line separates with a margin of 0.1747.",
+        ),
+        BuiltIn(
+            *("samples", 5, 5, None, "clustering"),
+            "The distances between five samples, as a matrix; which are alike?",
         ),
         BuiltIn(
             *("tennis", 14, 5, "play", "classification"),
@@ -117,31 +187,48 @@ BUILTIN = {
 }
 
 
-def load_builtin(name: str) -> Table:
+@overload
+def load_builtin(name: str, *, return_X_y: Literal[False] = False) -> Table: ...
+@overload
+def load_builtin(name: str, *, return_X_y: Literal[True]) -> tuple[Any, np.ndarray | None]: ...
+def load_builtin(name: str, *, return_X_y: bool = False) -> Table | tuple[Any, np.ndarray | None]:
     """A built-in table, its target in the last column.
 
     Parameters
     ----------
     name : str
         A key of `BUILTIN`.
+    return_X_y : bool, default=False
+        Whether to return features and target apart, ready for `fit`.
 
     Returns
     -------
-    Table
+    Table, or X and y
+        X is an array if all features are numbers, else a polars DataFrame. y is None for a table
+        without a target.
 
     Examples
     --------
     >>> from gapless.data import load_builtin
     >>> print(load_builtin("tennis"))
     tennis: 14 rows, 5 columns
+    >>> X, y = load_builtin("points", return_X_y=True)
+    >>> X.shape, y.tolist()
+    ((8, 2), [1, -1, -1, -1, 1, 1, -1, 1])
     """
     if name not in BUILTIN:
         raise TableError(f"unknown built-in table {name!r}; choose from {', '.join(BUILTIN)}.")
-    frame = _LOADERS[name](BUILTIN[name].target)
-    return Table(frame, (), source=name, format="built-in")
+    target = BUILTIN[name].target
+    frame = _LOADERS[name](target)
+    if not return_X_y:
+        return Table(frame, (), source=name, format="built-in")
+    features = frame if target is None else frame.drop(target)
+    is_numeric = all(dtype.is_numeric() for dtype in features.dtypes)
+    X = features.to_numpy() if is_numeric else features
+    return X, None if target is None else frame[target].to_numpy()
 
 
-def _bundled(name: str) -> Callable[[str], pl.DataFrame]:
+def _bundled(name: str) -> Callable[[Any], pl.DataFrame]:
     """A table of scikit-learn's; classes by name if these are words."""
 
     def load(target: str) -> pl.DataFrame:
@@ -166,6 +253,37 @@ def _tennis(target: str) -> pl.DataFrame:
     return _words(TENNIS, ("outlook", "temperature", "humidity", "wind", target))
 
 
+def _customers(target: str) -> pl.DataFrame:
+    frame = _words(CUSTOMERS, ("gender", "age", "salary", target))
+    return frame.with_columns(pl.col("age", "salary").cast(pl.Int64))
+
+
+def _documents(target: str) -> pl.DataFrame:
+    return pl.DataFrame(DOCUMENTS, schema=["text", target], orient="row")
+
+
+def _points(target: str) -> pl.DataFrame:
+    frame = _words(POINTS, ("x1", "x2", target))
+    return frame.with_columns(pl.col("x1", "x2").cast(pl.Float64), pl.col(target).cast(pl.Int64))
+
+
+def _bits(target: str) -> pl.DataFrame:
+    return _words(BITS, ("bit1", "bit2", "bit3", target)).cast(pl.Int64)
+
+
+def _samples(target: None) -> pl.DataFrame:
+    return _words(SAMPLES, ("a", "b", "c", "d", "e")).cast(pl.Float64)
+
+
+def _mass(target: str) -> pl.DataFrame:
+    """Adults whose mass follows from height and body-mass index alone; age has no part in it."""
+    rng, n = np.random.default_rng(0), BUILTIN["mass"].rows
+    height, bmi = rng.normal(1.7, 0.1, n), rng.normal(25.0, 4.0, n)
+    age = rng.uniform(20.0, 70.0, n)
+    mass = bmi * height**2 + rng.normal(0.0, 3.0, n)
+    return pl.DataFrame({"height": height, "bmi": bmi, "age": age, target: mass})
+
+
 def _watermelon(target: str) -> pl.DataFrame:
     frame = _words(WATERMELON, (*MELON[:-1], target))
     return frame.with_columns(pl.col("density", "sugar").cast(pl.Float64))
@@ -178,9 +296,15 @@ def _friedman(target: str) -> pl.DataFrame:
     return pl.DataFrame(X, schema=names).with_columns(pl.Series(target, y))
 
 
-_LOADERS: dict[str, Callable[[str], pl.DataFrame]] = {
+_LOADERS: dict[str, Callable[[Any], pl.DataFrame]] = {
     **{name: _bundled(name) for name in ("breast_cancer", "diabetes", "digits", "iris", "wine")},
+    "bits": _bits,
+    "customers": _customers,
+    "documents": _documents,
     "friedman": _friedman,
+    "mass": _mass,
+    "points": _points,
+    "samples": _samples,
     "tennis": _tennis,
     "watermelon": _watermelon,
 }

@@ -413,9 +413,11 @@ class _Problem:
             return found
 
         best = np.inf
+        # Forward differences are too coarse to follow a slope that is small beside its curvatures.
+        jacobian = self._jacobian(lam, u) or "3-point"
         try:
             for start in self._starts(rng, STARTS):
-                found = minimize(lagrangian, start, method="BFGS", jac=self._jacobian(lam, u))
+                found = minimize(lagrangian, start, method="BFGS", jac=jacobian)
                 best = min(best, float(found.fun) if np.isfinite(found.fun) else np.inf)
         except _FallsForEver:
             return -np.inf, "the Lagrangian falls for ever, so these multipliers prove nothing"

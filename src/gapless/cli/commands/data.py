@@ -57,12 +57,12 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 def listing(sets: list[Any]) -> str:
     """The built-in tables, a line each, below how to use them."""
     header = ("name", "rows", "columns", "target", "about")
-    rows = [(s.name, f"{s.rows:,}", str(s.columns), s.target, s.about) for s in sets]
+    rows = [(s.name, f"{s.rows:,}", str(s.columns), s.target or "—", s.about) for s in sets]
     widths = [max(len(row[k]) for row in [header, *rows]) for k in range(4)]
     lines = [
         f"{row[0]:{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  "
         f"{row[3]:{widths[3]}}  {row[4]}"
         for row in [header, *rows]
     ]
-    first = f"{len(sets)} built-in tables; to fit one: gapless fit {sets[0].name}"
+    first = f"{len(sets)} built-in tables; to fit one: gapless fit breast_cancer"
     return "\n".join([first, "", *lines])

@@ -178,7 +178,7 @@ def _target_of(table: Any) -> str:
     """The target of a built-in table; for others it must be given."""
     from gapless.data import BUILTIN, listed
 
-    if table.format == "built-in":
-        return BUILTIN[table.source].target
+    if table.format == "built-in" and (target := BUILTIN[table.source].target) is not None:
+        return target
     names = listed(table.frame.columns, 20)
     raise ValueError(f"name the column to predict with --target COL. The columns are {names}.")

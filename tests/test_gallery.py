@@ -1,0 +1,84 @@
+"""The gallery: every script runs without a warning, draws, says what one sees, and has its page."""
+
+import ast
+import json
+import warnings
+
+import matplotlib as mpl
+import pytest
+from matplotlib.image import imread
+
+from gapless.cli import main
+from gapless.plots.gallery import Script, draw, index_page, scripts
+
+SCRIPTS = scripts()
+WIDEST, HIGHEST = 1200, 1400  # pixels: what fits a printed page
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_draws_a_picture(name, tmp_path):
+    backend = mpl.get_backend()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = draw(SCRIPTS[name], tmp_path)
+    assert drawn.pictures and len(drawn.printed.splitlines()) <= 30
+    for path in drawn.pictures:
+        picture = imread(path)
+        assert picture.shape[0] <= HIGHEST and picture.shape[1] <= WIDEST
+        assert picture[..., :3].std() > 0.01  # more than an empty sheet
+    assert mpl.get_backend() == backend
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_says_what_one_sees(name):
+    script = SCRIPTS[name]
+    first, line, *_ = ast.get_docstring(ast.parse(script.path.read_text())).split("\n")
+    assert line == "=" * len(first) and len(first) <= 80 and not first.endswith(".")
+    assert script.paragraphs and all(p[-1] in ".:;)?" for p in script.paragraphs)
+    assert "plt.show()" in script.code and "savefig" not in script.code
+    assert "import gapless" in script.code or "from gapless" in script.code
+
+
+def test_titles_differ():
+    assert len({script.title for script in SCRIPTS.values()}) == len(SCRIPTS)
+
+
+def example(folder, name="two_figures", code="print('a < b')\nplt.figure()\nplt.figure()"):
+    path = folder / f"plot_{name}.py"
+    path.write_text(f"import matplotlib.pyplot as plt\n{code}\nplt.show()\n")
+    return Script(name, path, "Two figures", ("The first of `two` <figures>.",), code)
+
+
+def test_the_page_has_every_figure_and_escapes_what_was_written(tmp_path):
+    drawn = draw(example(tmp_path), tmp_path)
+    assert [path.name for path in drawn.pictures] == ["two_figures.png", "two_figures_2.png"]
+    page = index_page([drawn])
+    assert 'src="two_figures_2.png"' in page
+    assert "<code>two</code> &lt;figures&gt;" in page and "a &lt; b" in page
+
+
+def test_an_error_in_a_script_leaves_no_figure_open(tmp_path):
+    import matplotlib.pyplot as plt
+
+    with pytest.raises(ZeroDivisionError):
+        draw(example(tmp_path, code="plt.figure()\n1 / 0"), tmp_path)
+    assert plt.get_fignums() == []
+
+
+def test_the_command_draws_what_it_is_asked_for(tmp_path, capsys, monkeypatch):
+    cheap = example(tmp_path)
+    monkeypatch.setattr("gapless.plots.gallery.scripts", lambda: {cheap.name: cheap})
+    out = tmp_path / "pictures"
+    assert main(["gallery", "two_figures", "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"2 pictures: open {out / 'index.html'}.\n"
+    assert {path.name for path in out.iterdir()} == {
+        "index.html",
+        "two_figures.png",
+        "two_figures_2.png",
+    }
+    assert main(["gallery", "--json", "--out", str(out)]) == 0
+    assert len(json.loads(capsys.readouterr().out)["pictures"]["two_figures"]) == 2
+    assert main(["gallery", "--list"]) == 0
+    assert "two_figures  Two figures" in capsys.readouterr().out
+    assert main(["gallery", "two_figuers"]) == 2
+    assert "did you mean 'two_figures'?" in capsys.readouterr().err
