@@ -1,4 +1,4 @@
-"""How Sphinx builds the site. `make docs` runs it on the sources that docs/building puts together."""
+"""How Sphinx builds the site; `make docs` runs it on the sources that docs/building writes."""
 
 import os
 import sys

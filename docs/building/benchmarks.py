@@ -37,15 +37,17 @@ NUMBERS = ("s", "gapless, s", "ratio", "cases", "mean ratio", "worst ratio")
 
 INTRODUCTION = """# Benchmarks
 
-Every table below is made from the files in `benchmarks/results`, which the scripts in `benchmarks/` write: `make bench` runs
-all of them. **Ratio** is the time of the fastest other library over that of gapless: 2 means that gapless takes half the time,
-and a number below 1 that it is slower.
+Every table below is made from the files in `benchmarks/results`, which the scripts in `benchmarks/`
+write: `make bench` runs all of them. **Ratio** is the time of the fastest other library over that
+of gapless: 2 means that gapless takes half the time, and a number below 1 that it is slower.
 
-All libraries solve the same problem on the same machine, and are compared at the same quality: one judge, who belongs to none
-of them, computes the objective, the gap or the score of each model again from its coefficients or predictions. What a library
-reached had to be good enough for its time to count, or stands beside the time. Libraries take turns, so that noise hits all
-alike; the text above each table, which is that of the script, says which seconds are meant. The machine had two cores and
-other work to do: read a ratio of 1.2 as “about the same”, and run the script yourself before you rely on one.
+All libraries solve the same problem on the same machine, and are compared at the same quality: one
+judge, who belongs to none of them, computes the objective, the gap or the score of each model again
+from its coefficients or predictions. What a library reached had to be good enough for its time to
+count, or stands beside the time. Libraries take turns, so that noise hits all alike; the text above
+each table, which is that of the script, says which seconds are meant. The machine had two cores and
+other work to do: read a ratio of 1.2 as “about the same”, and run the script yourself before you
+rely on one.
 """
 
 
@@ -128,7 +130,9 @@ def of_many_cases(rows: list[dict[str, str]]) -> str:
         seconds = "processor, one thread" if measure == "cpu" else "clock, all cores"
         numbers = [str(len(cases)), f"{mean:.2f}", f"{worst:.2f}", case]
         lines.append([family, f"{seconds}, {level}", *numbers])
-    return table(["family", "seconds of", "cases", "mean ratio", "worst ratio", "worst case"], lines)
+    return table(
+        ["family", "seconds of", "cases", "mean ratio", "worst ratio", "worst case"], lines
+    )
 
 
 def of_scores(rows: list[dict[str, str]]) -> str:
@@ -137,21 +141,39 @@ def of_scores(rows: list[dict[str, str]]) -> str:
     for problem in dict.fromkeys(row["problem"] for row in rows):
         both = {row["library"]: row for row in rows if row["problem"] == problem}
         ours, theirs = both["gapless"], both["sklearn"]
-        lines.append([problem, *(cell for row in (ours, theirs) for cell in (row["judged"], row["seconds_median"]))])
+        lines.append(
+            [
+                problem,
+                *(
+                    cell
+                    for row in (ours, theirs)
+                    for cell in (row["judged"], row["seconds_median"])
+                ),
+            ]
+        )
     return table(["table", "chosen by gapless", "s", "scikit-learn's boosting", "s"], lines)
 
 
-MADE = {"results": to_an_excess, "generalized": in_one_row, "sweep": of_many_cases, "tables": of_scores}
+MADE = {
+    "results": to_an_excess,
+    "generalized": in_one_row,
+    "sweep": of_many_cases,
+    "tables": of_scores,
+}
 
 
 def fastest(rows: list[dict[str, str]], key: str):
     """Problems with the fastest row of gapless and of all others; both must have ended."""
     for problem in dict.fromkeys(row[key] for row in rows):
-        ended = [row for row in rows if row[key] == problem and float(row["seconds_median"]) < math.inf]
+        ended = [
+            row for row in rows if row[key] == problem and float(row["seconds_median"]) < math.inf
+        ]
         ours = [row for row in ended if re.match("gapless", row["library"])]
         others = [row for row in ended if row not in ours]
         if ours and others:
-            pair = (min(part, key=lambda row: float(row["seconds_median"])) for part in (ours, others))
+            pair = (
+                min(part, key=lambda row: float(row["seconds_median"])) for part in (ours, others)
+            )
             yield (problem, *pair)
 
 

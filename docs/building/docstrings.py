@@ -11,7 +11,9 @@ import re
 from typing import Any
 
 # Code and emphasis stay as they are; between them, characters that mean something to Sphinx do not.
-KEPT = re.compile(r"(``.+?``|:\w[\w:]*:`[^`]+`|`[^`]+`|(?<![\w*])\*{1,2}[A-Za-z][\w ,’-]*\*{1,2}(?![\w*]))")
+KEPT = re.compile(
+    r"(``.+?``|:\w[\w:]*:`[^`]+`|`[^`]+`|(?<![\w*])\*{1,2}[A-Za-z][\w ,’-]*\*{1,2}(?![\w*]))"
+)
 NAME = re.compile(r"`[A-Za-z_][\w.]*(?:\(\))?`")
 # The first line of an entry in a section of numpydoc.
 ENTRY = re.compile(r"^[\w.*, ]+ : ")
@@ -30,7 +32,9 @@ def escaped(text: str) -> str:
     return "".join(parts)
 
 
-def change_docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+def change_docstring(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
     """Escape a docstring in place, before numpydoc reads it."""
     in_example = in_section = False
     for k, line in enumerate(lines):
@@ -44,7 +48,9 @@ def change_docstring(app: Any, what: str, name: str, thing: Any, options: Any, l
         lines[k] = line[:start] + escaped(line[start:])
 
 
-def skip_member(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+def skip_member(
+    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
     """Leave out what other packages define."""
     function = inspect.unwrap(getattr(member, "fget", member))
     module = getattr(function, "__module__", None) or ""

@@ -26,7 +26,8 @@ ELSEWHERE = {
 }
 LINK = re.compile(r"(?P<text>!?\[[^\[\]]*\])\((?P<path>[^)#:\s]*)(?P<place>#[^)\s]*)?\)")
 PICTURE = re.compile(
-    r"^\[(?P<text>[^\]]+)\]\((?P<page>(?P<gallery>\S*gallery/)(?P<example>plot_\w+)\.rst)\)$", re.MULTILINE
+    r"^\[(?P<text>[^\]]+)\]\((?P<page>(?P<gallery>\S*gallery/)(?P<example>plot_\w+)\.rst)\)$",
+    re.MULTILINE,
 )
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 ENTRY = re.compile(r"^(?:\||-|\d\.) \[[^\]]*\]\(([^)#:]+)\)", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The reference: a page for each group of public names, and one for each name from its docstring."""
+"""The reference: a page for each group of public names, and one for each, from its docstring."""
 
 from __future__ import annotations
 
@@ -64,7 +64,14 @@ class Group:
 
 def groups() -> list[Group]:
     """All groups; each public name of the package is in one of them."""
-    found = [Group("gaps", "The two gaps", GAPS, (*_top(GAP_NAMES), *_names("gapless.certificates", "gapless.unseen")))]
+    found = [
+        Group(
+            "gaps",
+            "The two gaps",
+            GAPS,
+            (*_top(GAP_NAMES), *_names("gapless.certificates", "gapless.unseen")),
+        )
+    ]
     families = _families()
     for family in sorted(families, key=lambda name: [*FAMILIES, name].index(name)):
         title = FAMILIES.get(family, family.replace("_", " ").capitalize())
@@ -77,11 +84,21 @@ def groups() -> list[Group]:
         Group("losses", "Losses", LOSSES, _names("gapless.losses")),
         Group("penalties", "Penalties", PENALTIES, _names("gapless.penalties")),
         Group("kernels", "Kernels", KERNELS, _names("gapless.kernels")),
-        Group("solvers", "Problems and solvers", SOLVERS, (*_top("solve"), *_names("gapless.problem", "gapless.solvers"))),
+        Group(
+            "solvers",
+            "Problems and solvers",
+            SOLVERS,
+            (*_top("solve"), *_names("gapless.problem", "gapless.solvers")),
+        ),
         Group("metrics", "Metrics", METRICS, _names("gapless.metrics")),
         Group("evaluation", "Judging models", EVALUATION, _names("gapless.evaluation")),
         Group("plots", "Pictures", PLOTS, _names("gapless.plots")),
-        Group("tables", "Tables and the choice of a model", TABLES, (*_top("choose explore"), *_names("gapless.choosing", "gapless.data"))),
+        Group(
+            "tables",
+            "Tables and the choice of a model",
+            TABLES,
+            (*_top("choose explore"), *_names("gapless.choosing", "gapless.data")),
+        ),
         Group("files", "Model files", FILES, (*_top("save load"), *_names("gapless.model_io"))),
     ]
 
@@ -91,9 +108,13 @@ GAPS = "What every fitted model says about itself, and the functions that recomp
 LOSSES = "What a row costs; see [add a loss](../add_a_loss.md)."
 PENALTIES = "What coefficients cost; see [penalties](../guide/penalties.md)."
 KERNELS = "See [kernels](../guide/kernels.md); they can be added, multiplied and scaled."
-SOLVERS = "One problem, many ways to its minimum; see [which solver does what](../guide/solvers.md)."
+SOLVERS = (
+    "One problem, many ways to its minimum; see [which solver does what](../guide/solvers.md)."
+)
 METRICS = "Scores with confidence intervals, and curves; see [metrics](../guide/metrics.md)."
-EVALUATION = "For any estimator, scikit-learn's as well; see [judging models](../guide/evaluation.md)."
+EVALUATION = (
+    "For any estimator, scikit-learn's as well; see [judging models](../guide/evaluation.md)."
+)
 PLOTS = "Drawing functions that take plain data and an `axes`; results also have a `plot()`."
 TABLES = "From a file to a model; see [the tool](../guide/tool.md)."
 FILES = "See [model files](../guide/model_files.md)."
@@ -110,8 +131,8 @@ def texts() -> dict[str, str]:
 
 INDEX = """# Reference
 
-Every public name, with its parameters and attributes, from its docstring. Estimators have scikit-learn's
-methods in addition (`get_params`, `set_params`, `score`, …), which are not repeated here.
+Every public name, with its parameters and attributes, from its docstring. Estimators have
+scikit-learn's methods in addition (`get_params`, `set_params`, `score`, …), which are not repeated.
 """
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._ground.interrupt import check
+from .._ground.notebook import ShownInNotebook
 
 LAZY, EAGER = "lazy", "eager"
 
@@ -38,7 +39,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Timings:
+class Timings(ShownInNotebook):
     """Learning and predicting times of several models. Prints as a table."""
 
     rows: int

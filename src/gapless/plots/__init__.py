@@ -4,7 +4,7 @@ predictions: against the truth; models: side by side; curves: scores along an ax
 fit proceeds, and perceptron and networks how those do, live while they are trained; clusters:
 k-means and silhouettes; components: the principal ones; columns: their importance; groups: rows on
 a plane; decision, tree, dendrogram: what a model looks like. style is their common look, and svg
-makes them parts of a page.
+and png make them parts of a page.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -24,6 +24,7 @@ from .live import LiveCurves
 from .models import bias_variance, comparison, splits
 from .networks import images, training
 from .perceptron import perceptron
+from .png import inline_png
 from .predictions import (
     confusion,
     precision_recall,
@@ -52,6 +53,7 @@ __all__ = [
     "image_rows",
     "images",
     "importances",
+    "inline_png",
     "inline_svg",
     "kmeans_objective",
     "kmeans_steps",
