@@ -92,7 +92,7 @@ OUTSIDE = {
     "choosing": ESTIMATORS | {"polars"},
     "choosing.report": ESTIMATORS | {"jinja2", "markupsafe", "polars"},
     "choosing.exploring": ESTIMATORS | {"jinja2", "polars"},
-    "model_io": ESTIMATORS | {"safetensors"},
+    "model_io": ESTIMATORS | {"safetensors", "onnx"},
     "plots": {"numpy", "matplotlib"},
     "plots.gallery": {"jinja2", "markupsafe", "matplotlib"},
     "cli": ESTIMATORS | {"matplotlib", "polars"},
@@ -255,10 +255,10 @@ def test_the_root_can_be_taken_in():
     entries = {
         path.name
         for path in PACKAGE.iterdir()
-        if path.name not in ("__init__.py", "__main__.py", "__pycache__")
+        if path.name not in ("__init__.py", "__main__.py", "__pycache__", "py.typed")
     }
     assert len(entries) <= MOST_ENTRIES, sorted(entries)
-    assert {path.suffix for path in PACKAGE.iterdir() if path.is_file()} == {".py"}
+    assert {path.suffix for path in PACKAGE.iterdir() if path.is_file()} == {".py", ".typed"}
 
 
 def test_a_door_has_no_code():

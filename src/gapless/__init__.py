@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         learning_curve,
         validation_curve,
     )
-    from .model_io import load, save
+    from .model_io import load, save, to_onnx
     from .models.adaboost import AdaBoostClassifier, AdaBoostRegressor
     from .models.bagging import BaggingClassifier, BaggingRegressor
     from .models.bayes import (
