@@ -48,6 +48,15 @@ def change_docstring(
         lines[k] = line[:start] + escaped(line[start:])
 
 
+def change_gallery(app: Any, name: str, source: list[str]) -> None:
+    """Escape the prose of an example, which stands in no block, before Sphinx reads it."""
+    if name.startswith("gallery/plot_"):
+        lines = source[0].split("\n")
+        source[0] = "\n".join(
+            line if line[:1] in (" ", ".", "") else escaped(line) for line in lines
+        )
+
+
 def skip_member(
     app: Any, what: str, name: str, member: Any, skip: bool, options: Any
 ) -> bool | None:
@@ -58,7 +67,8 @@ def skip_member(
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect both to Sphinx."""
+    """Connect them to Sphinx."""
     app.connect("autodoc-process-docstring", change_docstring, priority=100)
+    app.connect("source-read", change_gallery)
     app.connect("autodoc-skip-member", skip_member)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
