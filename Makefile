@@ -12,7 +12,7 @@ CORE := $(wildcard src/core/*/*.hpp src/core/*/*.cpp)
 CPP := $(CORE) $(wildcard tests/cpp/*.hpp tests/cpp/*.cpp)
 BUILT_FROM := pyproject.toml CMakeLists.txt $(CORE)
 
-.PHONY: help demo test lint format build bench sanitize portable wheel clean
+.PHONY: help demo test lint format build docs bench sanitize portable wheel clean
 
 help:
 	@echo "make demo      fit a built-in table: which model, how good on unseen rows, a report in demo.gapless"
@@ -20,6 +20,7 @@ help:
 	@echo "make lint      ruff, clang-format, mypy"
 	@echo "make format    let ruff and clang-format change the files"
 	@echo "make build     compile the core and install the package, editable, with the tools for development"
+	@echo "make docs      build the site in build/docs/html; GALLERY=no leaves out the pictures of the gallery"
 	@echo "make bench     compare with other libraries; ARGS=--quick for a first look"
 	@echo "make sanitize  the core's own tests under the address and undefined-behaviour sanitizers"
 	@echo "make portable  the numeric tests as on older processors, and under clang"
@@ -43,6 +44,11 @@ format: $(VENV)/.developing
 	$(BIN)/clang-format -i $(CPP)
 
 build: $(VENV)/.developing
+
+docs: $(VENV)/.documenting
+	$(BIN)/python -m docs.building build/docs/source
+	$(BIN)/python -m sphinx -q -W --keep-going -j $(JOBS) -b html -c docs -d build/docs/cache build/docs/source build/docs/html
+	@echo "the site is in build/docs/html/index.html"
 
 bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.run $(ARGS)
@@ -99,6 +105,10 @@ $(VENV)/.installed: $(BUILT_FROM) $(VENV)/.tools
 # Bytecode of what is imported is made by the first process that does; of all of it, it takes a minute.
 $(VENV)/.developing: $(BUILT_FROM) $(VENV)/.tools
 	$(INSTALL) --no-compile --editable '.[test,lint]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.documenting: $(BUILT_FROM) $(VENV)/.tools
+	$(INSTALL) --editable '.[docs]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.releasing: $(BUILT_FROM) $(VENV)/.tools

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._ground.interrupt import TimeLimit
+from .._ground.notebook import ShownInNotebook
 from .._ground.percent import percent
 from .._ground.threads import single_blas
 from ..problem import (
@@ -68,7 +69,7 @@ PROBLEMS_PER_PRODUCT = 32
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(ShownInNotebook):
     """A bound on how far a model is from the best one. Prints as a sentence; `+` joins subproblems.
 
     Attributes

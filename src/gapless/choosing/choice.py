@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._ground.notebook import ShownInNotebook, as_html, table
 from ..data import Column, Finding, Split
 from ..metrics import Score
 from .fitted_models import Tuning
@@ -148,7 +149,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(ShownInNotebook):
     """The model chosen for a table, and why. Prints as a table of all candidates.
 
     Attributes
@@ -277,6 +278,25 @@ class Choice:
                 status = "" if one.is_judged else f"{one.status}: "
                 lines.append(f"{one.family:<{width}}  {status}{one.reason}")
         return lines
+
+    def _repr_html_(self) -> str:
+        said = str(self).removesuffix("\n".join(["", *self._table()]))
+        head = ["", "optimality", "unseen rows", "train", "unseen", "behind the best", "seconds"]
+        rows = [
+            [
+                f"{one.family}{' (chosen)' if one.family == self.chosen else ''}",
+                one.optimality.partition(":")[0],
+                one.generalization.partition(":")[0],
+                f"{one.train:.4g}",
+                f"{one.unseen:.4g} ± {one.standard_error:.2g}",
+                "" if not one.behind else f"{one.behind:.2g} ± {one.behind_error:.2g}",
+                f"{one.seconds:.1f}",
+            ]
+            for one in self.judged
+        ]
+        left_out = [f"{one.family}: {one.reason}" for one in self.candidates if one.reason]
+        below = as_html("\n".join(left_out))
+        return f"<div>{as_html(said)}{table(head, rows, texts=3)}{below}</div>"
 
     def __repr__(self) -> str:
         return f"<Choice of {len(self.candidates)} families: {self.chosen}, {self.test!r}>"

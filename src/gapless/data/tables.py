@@ -54,6 +54,9 @@ class Table:
     def __len__(self) -> int:
         return self.frame.height
 
+    def _repr_html_(self) -> str:
+        return self.frame._repr_html_()
+
     def __str__(self) -> str:
         rows, columns = self.frame.shape
         return f"{self.source}: {counted(rows, 'row')}, {counted(columns, 'column')}"

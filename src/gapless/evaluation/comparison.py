@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import TimeLimit, check
+from .._ground.notebook import ShownInNotebook
 from ..unseen import sentence
 from .held_out import (
     HeldOut,
@@ -67,7 +68,7 @@ class Contender:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelComparison:
+class ModelComparison(ShownInNotebook):
     """Several models, scored on the same held-out rows. Prints as a table, the best first.
 
     Attributes

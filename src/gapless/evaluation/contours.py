@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import check
+from .._ground.notebook import ShownInNotebook
 from ..solvers import solve
 
 Array = np.ndarray
@@ -25,7 +26,7 @@ EXACTLY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Landscape:
+class Landscape(ShownInNotebook):
     """An objective over two coefficients, with the paths of solvers. Prints as a sentence.
 
     Attributes

@@ -11,6 +11,7 @@ import numpy as np
 from .._ground.design import Design
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 from .._ground.threads import threads
 from ..losses import Squared
 from ..penalties import L2
@@ -24,7 +25,7 @@ DEFAULT = (10, 30, 100, 300, 1000)
 
 
 @dataclass(frozen=True, eq=False)
-class Crossover:
+class Crossover(ShownInNotebook):
     """Seconds that solvers of one ridge regression take by its number of features.
 
     Prints as a sentence.

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 from .._ground.percent import percent
 from .held_out import as_time_allows
 from .resampling import draw
@@ -23,7 +24,7 @@ ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
-class BiasVariance:
+class BiasVariance(ShownInNotebook):
     """The parts of an error. Prints as a sentence.
 
     Attributes

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 from .._ground.tables import readable
 from .._ground.validation import read_weights
 from .permutation import with_donors
@@ -27,7 +28,7 @@ FEW_PREDICTIONS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class PartialDependence:
+class PartialDependence(ShownInNotebook):
     """Mean predictions by the value of one column.
 
     Attributes
@@ -75,7 +76,7 @@ class PartialDependence:
 
 
 @dataclass(frozen=True, eq=False)
-class PairDependence:
+class PairDependence(ShownInNotebook):
     """Mean predictions by the values of two columns.
 
     Attributes

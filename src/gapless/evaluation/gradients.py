@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._ground.notebook import ShownInNotebook
 from ..losses import Loss
 
 Array = np.ndarray
@@ -18,7 +19,7 @@ RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
 
 
 @dataclass(frozen=True)
-class GradientCheck:
+class GradientCheck(ShownInNotebook):
     """What `gradient_check` found; `print` it for the verdict.
 
     Attributes

@@ -14,6 +14,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import TimeLimit, check, time_limit
+from .._ground.notebook import ShownInNotebook
 from ..unseen import SURE, Corrected, Judge, Part, StandIn, correct, lead, sentence
 from .rows import Rows, Split
 
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Resampled:
+class Resampled(ShownInNotebook):
     """What a model scores on unseen rows, found by refitting it. Prints as a sentence.
 
     Attributes

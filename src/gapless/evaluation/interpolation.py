@@ -12,6 +12,7 @@ import scipy.linalg
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import check
+from .._ground.notebook import ShownInNotebook
 from .._ground.threads import single_blas
 from .._ground.validation import check_values
 
@@ -22,7 +23,7 @@ SMALLEST = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class DoubleDescent:
+class DoubleDescent(ShownInNotebook):
     """Errors by the number of random features. Prints as a sentence.
 
     Attributes

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear, minimize
 
+from .._ground.notebook import ShownInNotebook
 from .gradients import numerical_gradient
 
 Array = np.ndarray
@@ -63,7 +64,7 @@ class Condition:
 
 
 @dataclass(frozen=True, eq=False)
-class Duality:
+class Duality(ShownInNotebook):
     """What `duality` found. Prints as a table with a verdict.
 
     Attributes

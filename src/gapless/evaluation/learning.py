@@ -14,6 +14,7 @@ from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import TimeLimit, deadline
 from .._ground.interrupt import time_limit as limited
+from .._ground.notebook import ShownInNotebook
 from .held_out import HeldOut, by_chance
 from .rows import RESAMPLED, Rows, Split
 
@@ -26,7 +27,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(ShownInNotebook):
     """Scores of models fitted to more and more rows. Prints as a sentence.
 
     Attributes

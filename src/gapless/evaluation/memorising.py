@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._ground.docstrings import described
+from .._ground.notebook import ShownInNotebook
 from .rows import RESAMPLED, Rows
 
 # A regression has reproduced its targets if this part of their variance is left.
@@ -16,7 +17,7 @@ LEFT = 1e-3
 
 
 @dataclass(frozen=True)
-class Memorised:
+class Memorised(ShownInNotebook):
     """Whether a model reproduces a few rows that it was fitted to. Prints as a sentence.
 
     Attributes

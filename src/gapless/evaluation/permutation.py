@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 
 from .._ground.docstrings import described
 from .._ground.interrupt import check
+from .._ground.notebook import ShownInNotebook
 from .._ground.validation import read_weights
 from ..unseen import Judge, Part, StandIn
 from .rows import RESAMPLED, Rows
@@ -25,7 +26,7 @@ ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationImportance:
+class PermutationImportance(ShownInNotebook):
     """How much the score drops when a column is shuffled. Prints as a table, the largest first.
 
     Attributes

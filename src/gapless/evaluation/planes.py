@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 
 Array = np.ndarray
 
@@ -123,7 +124,7 @@ class Plane:
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneComparison:
+class PlaneComparison(ShownInNotebook):
     """Planes between two classes, the largest geometric margin first. Prints as a table.
 
     Attributes

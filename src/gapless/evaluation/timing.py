@@ -12,6 +12,7 @@ from sklearn.base import clone
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
 from .._ground.interrupt import check
+from .._ground.notebook import ShownInNotebook
 
 LAZY, EAGER = "lazy", "eager"
 
@@ -40,7 +41,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Timings:
+class Timings(ShownInNotebook):
     """Learning and predicting times of several models. Prints as a table."""
 
     rows: int

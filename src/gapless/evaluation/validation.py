@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 from .held_out import HeldOut, as_time_allows, by_chance, expected, is_clearly_behind
 from .rows import RESAMPLED, Rows
 
@@ -49,7 +50,7 @@ SIMPLER = {
 
 
 @dataclass(frozen=True, eq=False)
-class ValidationCurve:
+class ValidationCurve(ShownInNotebook):
     """Scores by the value of a parameter. Prints as a sentence.
 
     Attributes

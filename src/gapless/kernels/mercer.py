@@ -10,12 +10,13 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from .._ground.interrupt import in_worker
+from .._ground.notebook import ShownInNotebook
 from .._ground.threads import single_blas
 from ._by_name import by_name
 
 
 @dataclass(frozen=True)
-class MercerCheck:
+class MercerCheck(ShownInNotebook):
     """The result of `mercer_check`; prints as a sentence.
 
     Attributes

@@ -18,6 +18,7 @@ from .._ground.docstrings import described
 from .._ground.drawing import pictures
 from .._ground.interrupt import deadline
 from .._ground.memory import blocks
+from .._ground.notebook import ShownInNotebook
 from .._ground.partitions import Agreement, silhouette_values
 from .._ground.threads import thread_count
 from .._ground.validation import check_values, read_labels, read_weights
@@ -41,7 +42,7 @@ metric : str or callable
 
 
 @dataclass(frozen=True, eq=False)
-class Silhouettes:
+class Silhouettes(ShownInNotebook):
     """The silhouette of each row: from 1, at the heart of its cluster, to −1, in the wrong one.
 
     Attributes

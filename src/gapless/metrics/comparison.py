@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from scipy.stats import binomtest
 
 from .._ground.docstrings import described
+from .._ground.notebook import ShownInNotebook
 from .areas import average_of_precision, mean_of, read_rankings, roc_area
 from .classification import F1, PRECISION, RECALL, Kind, mean_over_classes, positive_place
 from .estimates import Ratio, Smooth
@@ -26,7 +27,7 @@ Measured = Ratio | Smooth
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ShownInNotebook):
     """Two models measured on the same rows. Prints as a sentence.
 
     Attributes

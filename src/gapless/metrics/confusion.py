@@ -9,6 +9,7 @@ import numpy as np
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 from .inputs import read_decisions
 from .intervals import EXACT, MEASURED, share
 
@@ -16,7 +17,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionMatrix:
+class ConfusionMatrix(ShownInNotebook):
     """How often each class was predicted for each. Also behaves like scikit-learn's array.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 from .areas import Steps, average_of_precision, mean_of, need_both, read_rankings, roc_area
 from .estimates import scored
 from .inputs import read_ranking
@@ -31,7 +32,7 @@ MOST_DRAWN = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class RocCurve:
+class RocCurve(ShownInNotebook):
     """True and false positive rates at every threshold. Unpacks like scikit-learn's three arrays.
 
     Attributes
@@ -67,6 +68,9 @@ class RocCurve:
         return share(self.tpr[at] * self.positives, self.positives, self.level)
 
     @described(AXES)
+    def __str__(self) -> str:
+        return str(self.area)
+
     def plot(self, *, axes=None):
         """Draw the curve with its band and area; returns the axes."""
         plots, at = pictures(), _drawn(len(self.tpr))
@@ -76,7 +80,7 @@ class RocCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class PrecisionRecallCurve:
+class PrecisionRecallCurve(ShownInNotebook):
     """Precision and recall at every threshold. Unpacks like scikit-learn's three arrays.
 
     Attributes
@@ -116,6 +120,9 @@ class PrecisionRecallCurve:
         return share(self.precision[at] * found, found, self.level)
 
     @described(AXES)
+    def __str__(self) -> str:
+        return str(self.area)
+
     def plot(self, *, axes=None):
         """Draw the curve with its band and area; returns the axes."""
         plots, at = pictures(), _drawn(len(self.recall))

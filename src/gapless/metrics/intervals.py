@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from .._ground.notebook import ShownInNotebook
+
 Array = np.ndarray
 
 # Numbers beyond these are written with an exponent.
@@ -22,7 +24,7 @@ KNOWN = "known"
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(ShownInNotebook):
     """A score with its confidence interval. Prints as a sentence; float() gives its value.
 
     Attributes

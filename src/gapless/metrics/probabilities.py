@@ -17,6 +17,7 @@ from scipy.special import entr, ndtri, rel_entr
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 from .._ground.validation import read_weights
 from .estimates import Ratio, scored
 from .inputs import Forecasts, read_distributions, read_forecasts
@@ -238,7 +239,7 @@ HALVINGS = 25
 
 
 @dataclass(frozen=True, eq=False)
-class ReliabilityCurve:
+class ReliabilityCurve(ShownInNotebook):
     """Predicted probabilities and observed shares, for rows with similar probabilities.
 
     Attributes

@@ -6,7 +6,7 @@ and networks how those do, live while they are trained; clusters: k-means and si
 components: the principal ones; columns: their importance; groups: rows on a plane; matrices:
 distances with their numbers; timings: learning and predicting; decision, support, tree, dendrogram,
 computation: what a model looks like; duality: how its proof comes about. style is their common
-look, and svg makes them parts of a page; gallery runs the examples.
+look, and svg and png make them parts of a page; gallery runs the examples.
 
 Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
 matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
@@ -30,6 +30,7 @@ from .matrices import distance_matrices, distance_matrix
 from .models import bias_variance, comparison, splits
 from .networks import images, training
 from .perceptron import perceptron
+from .png import inline_png
 from .predictions import (
     confusion,
     precision_recall,
@@ -67,6 +68,7 @@ __all__ = [
     "image_rows",
     "images",
     "importances",
+    "inline_png",
     "inline_svg",
     "kmeans_objective",
     "kmeans_steps",

@@ -8,12 +8,13 @@ import numpy as np
 
 from .._ground.docstrings import described
 from .._ground.drawing import AXES, pictures
+from .._ground.notebook import ShownInNotebook
 
 Array = np.ndarray
 
 
 @dataclass(repr=False)
-class Trace:
+class Trace(ShownInNotebook):
     """Objective, gap and time of each iterate of a solver, in lists of the same length.
 
     Prints as a sentence.

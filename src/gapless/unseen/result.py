@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from .._ground.notebook import ShownInNotebook
 from .selection_bias import Corrected
 
 
@@ -35,7 +36,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Generalization:
+class Generalization(ShownInNotebook):
     """A model's score on unseen rows. Prints as a sentence.
 
     Attributes

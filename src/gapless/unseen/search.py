@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._ground.drawing import pictures
+from .._ground.notebook import ShownInNotebook
 from .held_out import METHODS
 from .leave_one_out.distinct import mean_and_error
 from .result import Generalization, chosen_among, uncorrected
@@ -24,7 +25,7 @@ LOO, CV = "loo", "cv"
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(ShownInNotebook):
     """What a search has tried, as plain data: one entry for each of m models.
 
     Attributes

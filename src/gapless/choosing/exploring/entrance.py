@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from ..._ground.interrupt import TimeLimit, deadline
 from ..._ground.interrupt import time_limit as limited
+from ..._ground.notebook import as_printed
 from ...data import Table, table_of
 from ...models.clustering import KMeans
 from .. import Progress, reading_code
@@ -74,6 +75,9 @@ class Exploration:
     labels: Array
     coordinates: Array
     unusual: Array
+
+    def _repr_html_(self) -> str:
+        return as_printed(str(self))
 
     def __str__(self) -> str:
         return to_text(self.report)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._ground.drawing import pictures
+from ..._ground.notebook import ShownInNotebook
 from ...certificates import Certificate, judged
 from .weak_learners import Stumps
 
@@ -141,7 +142,7 @@ class TraceKeeper:
 
 
 @dataclass(frozen=True, eq=False)
-class MarginTrace:
+class MarginTrace(ShownInNotebook):
     """How a vote learns, round by round, on its training rows.
 
     Attributes

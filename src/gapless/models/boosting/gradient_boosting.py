@@ -258,7 +258,7 @@ class PlainGradientBoosting(GradientBoosting):
 
     @property
     def estimators_(self) -> Array:
-        """The trees as regressors, (n_estimators_, trees of a round)."""
+        """The trees as regressors: an array with a row for each round."""
         return as_regressors(self)
 
     @property

@@ -16,6 +16,7 @@ from sklearn.metrics import check_scoring
 
 from ..._ground.drawing import pictures
 from ..._ground.interrupt import TimeLimit, check
+from ..._ground.notebook import ShownInNotebook
 from ...losses import Loss
 from ...unseen import Population
 from ..trees import PackedTrees, Tree
@@ -28,7 +29,7 @@ Round = Sequence[Tree]
 
 
 @dataclass(frozen=True, eq=False)
-class BoostingTrace:
+class BoostingTrace(ShownInNotebook):
     """How the loss fell. Prints as one line.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._ground.drawing import pictures
 from ..._ground.interrupt import TimeLimit, check
+from ..._ground.notebook import ShownInNotebook
 from .kmeans_runs import Plan
 from .lloyd import ClusterRows, LloydRun, nearest
 from .mini_batches import BatchWalk, Progress, drawn_by_weight
@@ -19,7 +20,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class BatchTrace:
+class BatchTrace(ShownInNotebook):
     """What the batches of a fit did. Prints as a sentence.
 
     Attributes

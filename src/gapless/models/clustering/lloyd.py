@@ -20,6 +20,7 @@ from ..._ground.distinct_rows import DistinctRows
 from ..._ground.drawing import pictures
 from ..._ground.interrupt import TimeLimit, check, deadline
 from ..._ground.memory import blocks
+from ..._ground.notebook import ShownInNotebook
 from ..._ground.threads import thread_count
 
 Array = np.ndarray
@@ -197,7 +198,7 @@ def distances(design: Design, centers: Array, origin: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class LloydTrace:
+class LloydTrace(ShownInNotebook):
     """What the steps of a fit did. Prints as a sentence.
 
     Attributes

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._ground.drawing import pictures
+from ..._ground.notebook import ShownInNotebook
 from ...losses import Loss
 from ...problem import Parameters
 from ...unseen import metric_name
@@ -27,7 +28,7 @@ SCORES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Path(ShownInNotebook):
     """The models along a sequence of m strengths, as plain data.
 
     Parameters

@@ -8,10 +8,11 @@ from typing import Any
 
 from ..._ground.docstrings import described
 from ..._ground.drawing import AXES, pictures
+from ..._ground.notebook import ShownInNotebook
 
 
 @dataclass(repr=False)
-class History:
+class History(ShownInNotebook):
     """Loss, scores and time of each epoch, in lists of the same length. Prints as a sentence.
 
     Attributes

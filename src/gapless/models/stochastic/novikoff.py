@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._ground.design import Design
+from ..._ground.notebook import ShownInNotebook
 from ...losses import Hinge
 from ...penalties import L2
 from ...problem import Problem
@@ -32,7 +33,7 @@ NEAR = 1e-3
 
 
 @dataclass(frozen=True)
-class MistakeBound:
+class MistakeBound(ShownInNotebook):
     """The largest number of mistakes that a perceptron can make, in any number of epochs.
 
     Attributes
