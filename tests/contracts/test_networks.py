@@ -28,6 +28,7 @@ from gapless._ground.threads import threads
 from gapless.evaluation import gradient_check, memorise
 from gapless.losses import Huber, Loss
 from gapless.models.networks import engines, training
+from gapless.models.networks._base import NetworkModel
 from gapless.models.networks.composition import Composition
 from gapless.models.networks.history import History, Underway
 from gapless.models.networks.layers import (
@@ -1123,6 +1124,26 @@ def test_several_labels_and_several_numbers_are_judged_on_unseen_rows(seed):
     numbers = np.stack([y, X[:, 1] - y], axis=1)
     model = fit(gapless.MLPRegressor(**form), X, numbers)
     assert 0.5 < model.generalization_.unseen <= model.score(X, numbers)
+
+
+@pytest.mark.parametrize(("n", "refits"), [(8, 8), (40, 5)])
+def test_few_rows_are_left_out_in_folds_rather_than_one_by_one(n, refits, seed, monkeypatch):
+    X, y = make_data(gapless.MLPRegressor, seed, n=n)
+    model = gapless.MLPRegressor(hidden_layer_sizes=4, solver="lbfgs", max_iter=3)
+    seen = []
+    train = NetworkModel._refitted
+
+    def counted(self, data, seed):
+        seen.append(np.count_nonzero(data.weights))
+        return train(self, data, seed)
+
+    monkeypatch.setattr(NetworkModel, "_refitted", counted)
+    method = fit(model, X, y).generalization_.method
+    assert ("5-fold" in method) == (n == 40)
+    # Refits of the model, and of each version that the verdict compares it with.
+    of_parts = [rows for rows in seen if rows < n]
+    assert set(of_parts) == {n - n // refits}
+    assert len(of_parts) % refits == 0
 
 
 @every_class

@@ -19,7 +19,7 @@ from .._ground.design import Design
 from .._ground.memory import blocks
 from .fitted import Fitted
 from .folds import dealt, drawn
-from .held_out import FEW_UNITS, by_formula
+from .held_out import by_formula
 from .leave_one_out import NotAvailable
 from .leave_one_out.new_rows import WithoutEach
 from .refittable import Refittable
@@ -154,7 +154,7 @@ def quantiles(values: Array, weights: Array, coverage: float) -> Array:
 def calibrate(fitted: Fitted | Refittable) -> Calibration:
     """Leave rows out of a fit, in closed form or by refits, and keep what new rows need.
 
-    There is one refit for each distinct x up to 40, and 10 for more.
+    There is one refit for each distinct x up to `few_units` of them, and 10 for more.
     """
     units = fitted.units
     count = int(units.max(initial=-1)) + 1
@@ -250,7 +250,7 @@ def _by_refits(
 ) -> tuple[LeftOut, Array]:
     """One model for each fold of the units, which are dealt out in random order."""
     count = len(order)
-    of_row = dealt(units, count if count <= FEW_UNITS else FOLDS, order=order)
+    of_row = dealt(units, count if count <= fitted.few_units else FOLDS, order=order)
     # With many rows, only some folds contain calibration rows.
     used, fold = np.unique(of_row[rows], return_inverse=True)
     models = [_without(fitted, np.flatnonzero(of_row == k)) for k in used]

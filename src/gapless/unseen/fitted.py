@@ -14,7 +14,7 @@ from ..losses import Loss
 from ..penalties import L1, L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import solve_many
-from .folds import Fold, dealt, splits
+from .folds import FEW_UNITS, Fold, dealt, splits
 from .leave_one_out import keep_shares
 from .leave_one_out._base import squares_of
 from .leave_one_out.distinct import MergedRows, counted_labels, units_of
@@ -84,6 +84,8 @@ class Fitted:
     is_limited: ClassVar[bool] = True
     # Whether a refit ends as far from the optimum as the fit; it ends at it.
     refits_alike: ClassVar[bool] = False
+    # Up to so many units are left out one at a time.
+    few_units: ClassVar[int] = FEW_UNITS
     # Whether it reproduces the targets of its training rows, whatever its penalty.
     interpolates: ClassVar[bool] = False
 

@@ -8,6 +8,8 @@ Array = np.ndarray
 Fold = tuple[Array, Array]
 
 FOLDS = 5
+# With at most this many units, refit without each one: it costs no more than checking a formula.
+FEW_UNITS = 40
 
 
 def drawn(units: Array, count: int, strata: Array | None = None) -> Array:

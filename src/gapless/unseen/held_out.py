@@ -21,8 +21,6 @@ from .fitted import Array, Fitted
 from .folds import FOLDS, dealt, drawn, splits
 from .leave_one_out import HeldOut, NotAvailable, forward, leave_out
 
-# With at most this many units, refit without each one: it costs no more than checking a formula.
-FEW_UNITS = 40
 # With large data, hold out a single part of this many units: folds would take longer than three
 # fits, and a score over 2,000 rows is precise enough.
 LARGE_SAMPLE = 2000
@@ -139,7 +137,7 @@ def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[Fold], str]:
     """Pairs (train, test) of rows, and their name in words."""
     count = int(units.max()) + 1
     order = drawn(units, count, fitted.targets if fitted.has_classes and by == "row" else None)
-    if count <= FEW_UNITS:
+    if count <= fitted.few_units:
         return splits(dealt(units, count, order=order)), f"refits (each {by} left out)"
     if not fitted.is_large:
         return splits(dealt(units, order=order)), f"{FOLDS}-fold"

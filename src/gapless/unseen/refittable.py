@@ -15,6 +15,7 @@ import numpy as np
 from .._ground.design import Design
 from ..losses import Loss
 from .fitted import LARGE_ROWS, Array
+from .folds import FEW_UNITS
 from .held_out import Estimate, by_formula, by_refits, by_time, folds_of
 from .leave_one_out import NotAvailable
 from .leave_one_out.distinct import counted_labels, units_of
@@ -45,6 +46,8 @@ class Refittable(ABC):
     has_probabilities = True
     # Whether a refit takes the steps of the fit and ends as far from the optimum as it.
     refits_alike = False
+    # Up to so many units are left out one at a time.
+    few_units = FEW_UNITS
     # Whether the model keeps its shape however little it is regularised.
     is_limited = False
 

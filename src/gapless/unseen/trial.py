@@ -9,7 +9,7 @@ import numpy as np
 
 from .fitted import Array, Fitted
 from .folds import drawn
-from .held_out import FEW_UNITS, LARGE_SAMPLE, Estimate, by_formula, by_refits, by_time
+from .held_out import LARGE_SAMPLE, Estimate, by_formula, by_refits, by_time
 from .leave_one_out import NotAvailable
 from .leave_one_out.distinct import counted_labels
 from .result import Disagreement
@@ -80,7 +80,7 @@ class Trial:
             except NotAvailable as reason:
                 why_refits = str(reason)
         estimate = by_refits(fitted, self.units, why_refits, self.by)
-        is_few = self.units.max() < FEW_UNITS
+        is_few = self.units.max() < fitted.few_units
         outcome = self._judged(fitted, estimate) if is_few else self._scored(estimate)
         return replace(outcome, why_refits=why_refits)
 
@@ -104,7 +104,7 @@ class Trial:
         A model that has learned nothing is as good as a guess by the class shares.
         """
         is_asked = fitted.has_classes and self.groups is None and self.judge.metric == "accuracy"
-        if not is_asked or outcome.keeps_shares or self.units.max() < FEW_UNITS:
+        if not is_asked or outcome.keeps_shares or self.units.max() < fitted.few_units:
             return
         sizes = np.bincount(np.unique(self.judge.y, return_inverse=True)[1], self.judge.weights)
         guess = float(np.sum((sizes / sizes.sum()) ** 2))
@@ -125,7 +125,7 @@ class Trial:
         """
         if outcome.estimate.is_exact:
             return outcome
-        if self.units.max() < FEW_UNITS:
+        if self.units.max() < fitted.few_units:
             raise NotAvailable("")
         check = self._checked_on_sample if self._is_sampled(fitted) else self._refitted
         estimate, disagreement = check(fitted, outcome.estimate)

@@ -20,7 +20,7 @@ from scipy.special import ndtri, stdtr
 
 from .._ground.design import Design
 from .fitted import LARGE_ROWS, Array
-from .folds import Fold
+from .folds import FEW_UNITS, Fold
 from .held_out import folds_of
 from .leave_one_out import NotAvailable
 from .leave_one_out.distinct import counted_labels, mean_and_error
@@ -55,6 +55,8 @@ class WithoutTargets(ABC):
     # What a version does whose surprise is smaller, in words.
     advantage: ClassVar[str] = "would describe them better"
     has_classes = False
+    # Up to so many units are left out one at a time.
+    few_units = FEW_UNITS
 
     def __init__(self, design: Design, weights: Array):
         self.design, self.weights = design, weights

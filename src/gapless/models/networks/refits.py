@@ -14,6 +14,9 @@ from ...unseen import ChangeDial, Dial, OnlyRefittable, changing
 
 Array = np.ndarray
 
+# Up to so many rows or groups are left out one at a time, and more in folds: nothing is known of
+# a fit without a row, so each takes as long as the fit.
+FEW_UNITS = 10
 # Fits with more rows than this are judged by one part kept aside, which takes one more fit.
 FEW_ROWS = 300
 # A richer network has so many times the units of each hidden layer, but no more than these: wider
@@ -36,6 +39,7 @@ class NetworkFit(OnlyRefittable):
 
     reason = "the network must be trained again"
     refits_alike = True
+    few_units = FEW_UNITS
 
     def __init__(self, estimator: Any, data: Training, seed: int):
         self.estimator, self.data, self.seed = estimator, data, seed
