@@ -6,6 +6,7 @@ import io
 import itertools
 import pickle
 import sys
+import threading
 import warnings
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -921,6 +922,33 @@ def test_an_interrupt_keeps_the_best_weights(solver, seed, monkeypatch):
     assert model.n_iter_ == 5
     assert model.predict(X).shape == (60,)
     assert gapless.certify(model, X, y).primal / 60 < seen[0]
+
+
+def test_ctrl_c_does_not_wait_for_other_threads():
+    engine = engines.BuiltIn(Composition((Dense(1),), (3,)))
+    caller, is_held, release = threading.get_ident(), threading.Event(), threading.Event()
+    begun, ended = [], []
+
+    def of_piece(k):
+        begun.append(k)
+        if threading.get_ident() == caller:
+            assert is_held.wait(60)
+            raise KeyboardInterrupt
+        is_held.set()
+        release.wait(60)
+        ended.append(k)
+
+    with threads(2), pytest.raises(KeyboardInterrupt), engine.running():
+        pool = engine._pool
+        engine._map(of_piece, range(8))
+    assert not ended
+    release.set()
+    pool.shutdown()
+    assert len(ended) == 1
+    assert len(begun) == 2
+    # The next call has threads of its own.
+    with threads(2), engine.running():
+        assert engine._map(lambda k: k + 1, range(8)) == list(range(1, 9))
 
 
 @pytest.mark.parametrize("form, words", [

@@ -82,18 +82,25 @@ class BuiltIn:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """BLAS is kept to one thread, and ours wait for pieces."""
+        """BLAS is kept to one thread, and ours wait for pieces.
+
+        Ctrl-C, a time limit or an error does not wait for the pieces that other threads work on,
+        which takes long on a busy machine: they run to their end, and nobody reads their results.
+        """
         workers = thread_count()
         if workers < 2 or self._pool is not None:
             with single_blas():
                 yield
             return
-        with single_blas(), ThreadPoolExecutor(workers - 1) as pool:
-            self._pool = pool
+        with single_blas():
+            self._pool = pool = ThreadPoolExecutor(workers - 1)
+            is_done = False
             try:
                 yield
+                is_done = True
             finally:
                 self._pool = None
+                pool.shutdown(wait=is_done, cancel_futures=not is_done)
 
     def outputs(self, weights: Weights, x: Array) -> Array:
         """The outputs for a batch, in pieces."""
@@ -140,10 +147,15 @@ class BuiltIn:
                 for k in numbers:
                     done[k] = function(items[k])
 
-        helpers = [
-            self._pool.submit(contextvars.copy_context().run, work) for _ in range(workers - 1)
-        ]
-        work()
-        for helper in helpers:
-            helper.result()
+        try:
+            helpers = [
+                self._pool.submit(contextvars.copy_context().run, work) for _ in range(workers - 1)
+            ]
+            work()
+            for helper in helpers:
+                helper.result()
+        finally:
+            # After an error no thread begins another item.
+            for _ in numbers:
+                pass
         return done
