@@ -98,19 +98,30 @@ def test_every_rule_takes_the_same_steps(monkeypatch, rule, clip):
     np.testing.assert_allclose(ours[0], reference[0], rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("units", [16, 40, 250])
+@pytest.mark.parametrize("features", [16, 47, 401])
+def test_entries_of_narrow_and_wide_layers_are_those_of_the_rows(monkeypatch, units, features):
+    # Few units are added up by rows, many by columns; whole stretches of columns, and a rest.
+    rows = some_rows(Squared(), 0.8, features=features)
+    given = rows, Squared(), Plain(), np.dtype(np.float64), (Dense(units), Tanh(), Dense(OUTPUTS))
+    ours, reference = both_ways(monkeypatch, *given)
+    np.testing.assert_allclose(ours[0], reference[0], rtol=1e-9, atol=1e-11)
+
+
 @pytest.mark.parametrize("zeros", [0.0, 0.9])
-def test_the_bits_do_not_depend_on_the_threads(zeros):
+@pytest.mark.parametrize("units", [40, 250])
+def test_the_bits_do_not_depend_on_the_threads(zeros, units):
     # Large enough for several pieces.
-    rows = some_rows(Softmax(), zeros, np.float32, rows=300, features=800)
-    layers = (Dense(120), ReLU(), Dense(OUTPUTS))
+    rows = some_rows(Softmax(), zeros, np.float32, rows=600, features=800)
+    layers = (Dense(units), ReLU(), Dense(OUTPUTS))
     composition = Composition(layers, rows.shape)
     theta = composition.begin(np.random.RandomState(0), np.float32).theta
     found = []
     for count in (1, 2, 3):
         batches = dense_batches(BuiltIn(composition), rows, Softmax(), np.dtype(np.float32))
-        z = np.zeros((300, OUTPUTS))
+        z = np.zeros((600, OUTPUTS))
         with threads(count):
-            found.append((*batches.gradient(theta, np.arange(300), 0.1, z), z))
+            found.append((*batches.gradient(theta, np.arange(600), 0.1, z), z))
     for value, gradient, z in found[1:]:
         assert value == found[0][0]
         np.testing.assert_array_equal(gradient, found[0][1])

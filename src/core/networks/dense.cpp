@@ -17,6 +17,9 @@ namespace {
 // Collecting entries pays if at most this part of all columns is left, for so many units.
 constexpr double most_columns = 0.6;
 constexpr Index least_units = 16;
+// With so many panels of units or fewer, entries by columns are not worth their making: that takes
+// as long as the products of two panels.
+constexpr Index few_panels = 3;
 // A piece of the batch has at least so many rows and multiplications.
 constexpr Index least_rows = 16, least_work = Index(1) << 22, most_pieces = 8;
 // A task of an update changes so many numbers.
@@ -178,7 +181,8 @@ private:
                     collect({first + rest * p / tasks, first + rest * (p + 1) / tasks});
                 });
                 if (is_sparse(n_)) {
-                    team_.each(pairs_->blocks(), [&](Index b) { pairs_->transpose(b); });
+                    if (!goes_by_rows())
+                        team_.each(pairs_->blocks(), [&](Index b) { pairs_->transpose(b); });
                     return;
                 }
             }
@@ -189,6 +193,9 @@ private:
                 std::copy_n(row(i), inputs(0), scratch_.value + i * inputs(0));
         });
     }
+
+    // Whether the gradient of the first layer is added up row by row, or else column by column.
+    bool goes_by_rows() const { return panels().size() <= few_panels; }
 
     void collect(Range rows) {
         Index at = rows.begin * pairs_->room() / 2;
@@ -252,13 +259,15 @@ private:
 
     void gradients(T strength, T* gradient) {
         struct Task {
-            Index layer, part;  // a panel or a block of the weights, or −1: the biases
+            Index layer, part;  // panels and blocks of the weights, or −1: the biases
         };
         constexpr Index block = 128;
         std::vector<Task> tasks;
         for (Index l = 0; l < net_.layers; ++l) {
             const Index blocks = ceil_div(inputs(l), block);
-            for (Index k = 0; k < (l == 0 && pairs_ ? panels().size() : blocks); ++k)
+            const Index of_pairs =
+                pairs_ ? panels().size() * (goes_by_rows() ? pairs_->blocks() : 1) : 0;
+            for (Index k = 0; k < (l == 0 && pairs_ ? of_pairs : blocks); ++k)
                 tasks.push_back({l, k});
             tasks.push_back({l, -1});
         }
@@ -268,10 +277,16 @@ private:
             const T* dz = dz_[l].get();
             if (part < 0) return bias_gradient(dz, units(l), to + inputs(l) * units(l));
             if (l == 0 && pairs_)
-                return panels().visit(part, [&](Index first, Index count, auto vectors) {
-                    gradient_panel<vectors()>(*pairs_, dz, weights(0), strength, units(0), first,
-                                              count, to);
-                });
+                return panels().visit(
+                    part % panels().size(), [&](Index first, Index count, auto vectors) {
+                        const Index block = part / panels().size();
+                        if (goes_by_rows())
+                            gradient_by_rows<vectors()>(*pairs_, dz, weights(0), strength, units(0),
+                                                        first, count, block, to);
+                        else
+                            gradient_panel<vectors()>(*pairs_, dz, weights(0), strength, units(0),
+                                                      first, count, to);
+                    });
             const Index first = part * block, count = std::min(block, inputs(l) - first);
             const T* w = weights(l) + first * units(l);
             to += first * units(l);

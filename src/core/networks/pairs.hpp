@@ -5,8 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "base/pieces.hpp"
@@ -20,6 +23,25 @@ constexpr Index line_bytes = 64;   // what a processor fetches at once
 // Columns of X whose numbers in a panel, 24 KB, stay in the first cache.
 constexpr Index block_columns = (Index(24) << 10) / (most_vectors * vector_bytes);
 static_assert(block_columns % stretch == 0);
+
+// The pairs of a stretch that count, by the bits of a mask: their places, and how many they are.
+struct ChosenPairs {
+    std::uint8_t place[stretch / 2] = {};
+    std::uint8_t count = 0;
+};
+constexpr auto chosen_pairs = [] {
+    std::array<ChosenPairs, 1 << stretch / 2> by_mask{};
+    for (unsigned mask = 0; mask < by_mask.size(); ++mask)
+        for (std::uint8_t k = 0; k < stretch / 2; ++k)
+            if (mask >> k & 1) by_mask[mask].place[by_mask[mask].count++] = k;
+    return by_mask;
+}();
+// The bit of each column of a stretch: that of its pair.
+constexpr auto bit_of_column = [] {
+    std::array<std::int32_t, stretch> bits{};
+    for (Index j = 0; j < stretch; ++j) bits[j] = 1 << j / 2;
+    return bits;
+}();
 
 template <class T>
 struct Pairs {
@@ -65,10 +87,10 @@ struct Pairs {
                 const Index end = std::min(last, begin + stretch);
                 for (Index j = begin; j < end; j += line_bytes / Index(sizeof(X)))
                     __builtin_prefetch(next + j);
-                int others = 0;
-#pragma omp simd reduction(+ : others)
-                for (Index j = begin; j < end; ++j) others += x[j] != 0;
-                if (others == 0) continue;
+                if (end - begin == stretch) {
+                    found = put_stretch(found, (begin - first) / 2, x + begin);
+                    continue;
+                }
                 for (Index j = begin; j + 1 < end; j += 2)
                     found = put(found, (j - first) / 2, x[j], x[j + 1]);
                 if ((end - begin) % 2) found = put(found, (end - 1 - first) / 2, x[end - 1], X(0));
@@ -76,6 +98,34 @@ struct Pairs {
         }
         start[i * (blocks() + 1) + blocks()] = found;
         return found;
+    }
+
+    // Write the entries of a stretch from its first pair on, and return where the next one belongs.
+    // All places are written, and as many count as there are: so there is nothing to predict.
+    template <class X>
+    GAPLESS_BODY Index put_stretch(Index at, Index pair, const X* x) {
+        std::int32_t mask = 0;
+#pragma omp simd reduction(| : mask)
+        for (Index j = 0; j < stretch; ++j) mask |= x[j] != 0 ? bit_of_column[j] : 0;
+        if (mask == 0) return at;
+        const ChosenPairs& chosen = chosen_pairs[mask];
+#pragma GCC unroll 8
+        for (Index k = 0; k < stretch / 2; ++k)
+            index[at + k] = static_cast<std::int32_t>(pair + chosen.place[k]);
+#pragma GCC unroll 8
+        for (Index k = 0; k < stretch / 2; ++k)
+            copy_pair(x + 2 * Index(chosen.place[k]), value + 2 * (at + k));
+        return at + chosen.count;
+    }
+
+    template <class X>
+    GAPLESS_BODY static void copy_pair(const X* from, T* to) {
+        if constexpr (std::is_same_v<X, T>) {
+            std::memcpy(to, from, 2 * sizeof(T));
+        } else {
+            to[0] = static_cast<T>(from[0]);
+            to[1] = static_cast<T>(from[1]);
+        }
     }
 
     // Write an entry, which counts if one of its numbers is not 0: so there is nothing to predict.
@@ -108,8 +158,7 @@ struct Pairs {
             for (Index p = entries(i, block).begin; p < entries(i, block).end; ++p) {
                 const Index to = next[index[p]]++;
                 row[to] = static_cast<std::int32_t>(i);
-                row_value[2 * to] = value[2 * p];
-                row_value[2 * to + 1] = value[2 * p + 1];
+                copy_pair(value + 2 * p, row_value + 2 * to);
             }
     }
 };
@@ -208,6 +257,35 @@ void gradient_panel(const Pairs<T>& x, const T* dz, const T* w, T strength, Inde
         write_slopes(one, w + at, strength, count, gradient + at);
         if (2 * c + 1 < x.d)
             write_slopes(other, w + at + units, strength, count, gradient + at + units);
+    }
+}
+
+// The same for one block of columns of x, by rows, in the same order of additions: sums are stored
+// for each entry, but nothing has to be transposed before.
+template <int vectors, class T>
+void gradient_by_rows(const Pairs<T>& x, const T* dz, const T* w, T strength, Index units,
+                      Index first, Index count, Index block, T* gradient) {
+    using Numbers = PanelRow<T, vectors>;
+    const Range columns = part(block, block_columns, x.d);
+    const auto sums = uninitialized<Numbers>(block_columns);
+    std::fill_n(sums.get(), block_columns, Numbers{});
+    for (Index i = 0; i < x.n; ++i) {
+        Numbers right;
+        read_lines(dz + i * units + first, units, count, 1, &right);
+        const Range entries = x.entries(i, block);
+        for (Index p = entries.begin; p < entries.end; ++p) {
+            Numbers* pair = &sums[2 * x.index[p]];
+            const T one = x.value[2 * p], other = x.value[2 * p + 1];
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v) {
+                pair[0].part[v] += one * right.part[v];
+                pair[1].part[v] += other * right.part[v];
+            }
+        }
+    }
+    for (Index j = 0; j < columns.size(); ++j) {
+        const Index at = (columns.begin + j) * units + first;
+        write_slopes(sums[j], w + at, strength, count, gradient + at);
     }
 }
 
