@@ -356,13 +356,15 @@ class Descent:
         return float(s @ row_losses(self.loss, y, z)), gradient
 
     def _record(self, progress: Progress, level: float, score: float, seconds: float) -> None:
-        history = progress.history
+        history, found = progress.history, math.nan
+        # Before the lists grow, which stay of one length if the time limit strikes meanwhile.
+        if self.aside is not None and self.score is not None:
+            found = self._score(self.aside, outputs(self.engine, progress.weights, self.aside))
         history.loss.append(level)
         history.score.append(score)
         history.seconds.append(seconds)
         history.step_size.append(progress.learning_rate)
         if self.aside is not None and self.score is not None:
-            found = self._score(self.aside, outputs(self.engine, progress.weights, self.aside))
             # Earlier calls may have kept no rows aside.
             history.validation += [math.nan] * (len(history.loss) - 1 - len(history.validation))
             history.validation.append(found)
