@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import warnings
+from copy import copy as shallow
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -1140,6 +1141,77 @@ def test_steps_that_were_too_long_are_to_be_shortened(cls, seed):
     assert "shorten" not in str(calm.certificate_)
     # L-BFGS has no such parameter.
     assert "shorten" not in str(model.set_params(solver="lbfgs")._certified(X, y))
+
+
+def test_the_warning_of_a_training_that_diverges_is_to_shorten_its_steps(seed):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    for length, words in ((1e6, "shorten the steps, learning_rate_init"), (1e-3, "raise max_iter")):
+        form = {"hidden_layer_sizes": 20, "random_state": 0, "max_iter": 3}
+        with pytest.warns(ConvergenceWarning, match="hasn't converged") as caught:
+            gapless.MLPRegressor(**form, learning_rate_init=length).fit(X, y)
+        assert words in str(caught[0].message)
+        assert "raise max_iter" in words or "raise max_iter" not in str(caught[0].message)
+
+
+@pytest.mark.parametrize("is_network", [False, True])
+def test_a_pickle_made_before_the_certificate_is_read_has_it(is_network, seed, monkeypatch):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    monkeypatch.setattr("gapless.models.networks._base.LITTLE_WORK", 0)
+    if is_network:
+        model = networks.Network([Dense(3), Tanh(), Dense(1)], "squared").fit(X, y, epochs=2)
+    else:
+        model = fit(gapless.MLPRegressor(hidden_layer_sizes=3, max_iter=2), X, y)
+    assert "certificate_" not in vars(shallow(model))
+    assert "certificate_" not in vars(model)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.isfinite(again.certificate_.primal)
+    assert str(again.certificate_) == str(gapless.certify(model, X, y))
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_a_fit_computes_the_certificate_if_that_is_little_work(beyond, seed, monkeypatch):
+    X, y = make_data(gapless.MLPRegressor, seed)
+    work = len(y) * Composition((Dense(3), ReLU(), Dense(1)), X.shape[1:]).work
+    monkeypatch.setattr("gapless.models.networks._base.LITTLE_WORK", work - beyond)
+    model = fit(gapless.MLPRegressor(hidden_layer_sizes=3, max_iter=2), X, y)
+    assert ("certificate_" in vars(model)) != beyond
+    assert model.certificate_.kind in ("stopped", "stationary")
+
+
+def test_class_weights_change_the_loss_and_not_the_number_of_copies(seed):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    classes = np.unique(y)
+    by_class = dict.fromkeys(classes.tolist(), 2) | {classes[0]: 4}
+    weights = np.where(y == classes[0], 4.0, 2.0)
+    form = {"hidden_layer_sizes": 4, "solver": "lbfgs", "max_iter": 20, "random_state": 0}
+    ours = fit(gapless.MLPClassifier(**form, class_weight=by_class), X, y)
+    same = fit(gapless.MLPClassifier(**form), X, y, sample_weight=weights)
+    assert ours.certificate_.primal == pytest.approx(same.certificate_.primal, rel=1e-6)
+    form = {"hidden_layer_sizes": 4, "max_iter": 2, "random_state": 0}
+    assert fit(gapless.MLPClassifier(**form, class_weight=by_class), X, y).t_ == 2 * len(y)
+    # Whole weights are copies: an epoch of one step visits the rows as often as they stand there.
+    assert fit(gapless.MLPClassifier(**form), X, y, sample_weight=weights).t_ > 2 * len(y)
+
+
+@pytest.mark.parametrize("strikes_in", [1, 2])
+def test_a_time_limit_that_strikes_while_rows_aside_are_scored_adds_no_epoch(
+    strikes_in, seed, monkeypatch
+):
+    X, y = make_data(gapless.MLPClassifier, seed)
+    score, calls = training.outputs, []
+
+    def limited(*arguments):
+        calls.append(1)
+        if len(calls) == strikes_in:
+            raise TimeLimit
+        return score(*arguments)
+
+    monkeypatch.setattr(training, "outputs", limited)
+    model = fit(gapless.MLPClassifier(4, early_stopping=True, max_iter=5, random_state=0), X, y)
+    history = model.history_
+    lists = history.loss, history.score, history.validation, history.seconds, history.step_size
+    assert [len(values) for values in lists] == [strikes_in - 1] * 5
+    assert model.n_iter_ == strikes_in - 1
 
 
 def test_several_labels_and_several_numbers_are_judged_on_unseen_rows(seed):

@@ -37,16 +37,18 @@ from ..._ground.validation import Training
 from ...certificates import Certificate
 from ...losses import Loss
 from ...solvers import Memory
-from ...unseen import JUDGED, ChangeDial, Remembering, as_fitted, more_rounds, take_over
+from ...unseen import JUDGED, ChangeDial, as_fitted, more_rounds, take_over
 from .composition import Composition, Weights
 from .engines import BuiltIn, Engine
 from .history import History, Underway
 from .layers import Layer
 from .objective import (
     CURES,
+    DIVERGED,
     Differentiable,
     Rows,
     certificate_of,
+    ends_far_above,
     value_and_gradient,
     without_bound,
 )
@@ -62,7 +64,7 @@ from .parameters import (
     precision_of,
     refuse_noise,
 )
-from .refits import NetworkFit
+from .refits import CertifiedOnDemand, NetworkFit
 from .torch_engine import torch_engine
 from .training import NOT_FINITE, Descent, Progress, kept_aside, minimise, outputs
 
@@ -70,7 +72,7 @@ Array = np.ndarray
 
 NOT_CONVERGED = (
     "Stochastic Optimizer: Maximum iterations ({}) reached and the optimization hasn't converged "
-    "yet; raise max_iter."
+    "yet; {}."
 )
 ONLY_PARTS = (
     "no bound is known: the model was fitted in parts, of which it keeps none; "
@@ -102,7 +104,7 @@ class Trained:
     epochs: int
 
 
-class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
+class NetworkModel(CertifiedOnDemand, CallbackSupport, BaseEstimator):
     """Base class of estimators that train a network.
 
     A subclass has `_read` (the data), `_task` (loss and targets), `_layers_for` (the layers) and
@@ -110,7 +112,6 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
     """
 
     _guide = "networks"
-    _on_demand = ("generalization_", "certificate_")
     _stored: ClassVar[Declaration] = {
         **JUDGED,
         **INPUT,
@@ -181,7 +182,7 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         take_over(self, learned)
         if trained.status == "interrupted":
             raise KeyboardInterrupt
-        self._warn_of(trained.status)
+        self._warn_of(data, trained)
         return self
 
     def _check_parameters(self) -> None:
@@ -310,15 +311,22 @@ class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
         """More attributes."""
         return {}
 
-    def _warn_of(self, status: str) -> None:
+    def _warn_of(self, data: Training, trained: Trained) -> None:
         """Say what ended a fit before it had settled."""
+        status = trained.status
         if status == "max_iter":
-            words = NOT_CONVERGED.format(self.max_iter)
             if self.solver == LBFGS:
                 words = (
                     f"lbfgs failed to converge after {self.n_iter_} iteration(s): raise max_iter "
                     "or max_fun, or scale the data."
                 )
+            else:
+                task, engine = self._task(data), self._engine(trained.composition)
+                diverged = ends_far_above(
+                    engine, task.rows, task.loss, float(self.alpha), trained.progress.history.loss
+                )
+                cure = DIVERGED.format("learning_rate_init") if diverged else "raise max_iter"
+                words = NOT_CONVERGED.format(self.max_iter, cure)
             warnings.warn(words, ConvergenceWarning, stacklevel=4 + CALLBACK_FRAMES)
         if status == "time_limit":
             warnings.warn(

@@ -82,18 +82,19 @@ class NetworkClassifier(ClassifierMixin, NetworkModel):
 
     @described(ROWS)
     def predict_proba(self, X):
-        """Probabilities of the classes.
+        """Probabilities of the classes, by the outputs of the network.
 
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+            In the order of `classes_`. They sum to 1, unless a row may have several labels: then
+            each is the probability of its label.
         """
         return class_probabilities(self._scores(X), len(self.classes_), self._is_multilabel)
 
     @described(ROWS)
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities.
+        """Logarithms of what `predict_proba` returns.
 
         Returns
         -------

@@ -74,7 +74,9 @@ class CNNClassifier(NetworkClassifier):
     augment : Augmentation, default=None
         Random shifts and turns of the images that are learned from.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply those of their rows.
+        Weights of the classes, which multiply those of their rows in the loss. They are no numbers
+        of copies, which whole entries of `sample_weight` are: an epoch visits the rows as often as
+        without them, and early stopping keeps the same rows aside.
 
     Attributes
     ----------

@@ -181,7 +181,9 @@ class MLPClassifier(NetworkClassifier, MultilayerPerceptron):
     Parameters
     ----------
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which multiply those of their rows.
+        Weights of the classes, which multiply those of their rows in the loss. They are no numbers
+        of copies, which whole entries of `sample_weight` are: an epoch visits the rows as often as
+        without them, and early stopping keeps the same rows aside.
 
     Attributes
     ----------

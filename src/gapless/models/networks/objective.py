@@ -270,6 +270,17 @@ def has_diverged(
     return bool(np.isfinite(first)) and not primal <= FAR_ABOVE * first
 
 
+def ends_far_above(
+    engine: Engine, rows: Rows, loss: Loss, alpha: float, losses: list[float]
+) -> bool:
+    """The same of the last of the objectives per weight, judged by a sample of the rows."""
+    kept = np.flatnonzero(rows.weights > 0)
+    sample = rows.some(kept[:: -(-len(kept) // AT_ONCE)])
+    total, part = float(rows.weights.sum()), float(sample.weights.sum())
+    scale = without_features(sample, loss)
+    return has_diverged(engine, sample, loss, alpha * part / total, part * losses[-1], scale)
+
+
 def certificate_of(
     engine: Engine,
     weights: Weights,
