@@ -17,8 +17,11 @@ from gapless import PCA, TruncatedSVD
 from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless._ground.threads import threads
 from gapless.models.decomposition import certifying
+from gapless.models.decomposition.eigenpairs import top_eigenpairs
 from gapless.models.decomposition.held_out import choose_count
+from gapless.models.decomposition.leading import EXCESS, Rule
 from gapless.models.decomposition.scatter import Scatter
+from gapless.models.decomposition.subspace_bound import bound_by_probes
 
 FORMS = [
     PCA(),
@@ -134,6 +137,45 @@ def test_small_eigenvalues_beside_large_ones_are_found_by_iterations(rng):
     S = np.linalg.eigvalsh(np.cov(X.T))[::-1]
     left = S.sum() - model.explained_variance_.sum()
     assert left <= S[6:].sum() * (1 + 1e-5) + 1e-12 * S.sum()
+
+
+@pytest.mark.parametrize("power", [0.5, 3.0])
+def test_iterations_of_float32_rows_stop_at_the_excess_that_they_promise(power, rng):
+    U, V = (np.linalg.qr(rng.normal(size=(n, 200)))[0] for n in (230, 200))
+    X = ((U * np.arange(1.0, 201) ** -power) @ V.T).astype(np.float32)
+    model = PCA(20, svd_solver="randomized").fit(X)
+    exact = X.astype(float)
+    best = np.linalg.svd(exact - exact.mean(axis=0), compute_uv=False)[20:] ** 2
+    plane = np.linalg.qr(model.components_.T.astype(float))[0].T
+    left = unexplained(exact, np.ones(230), exact.mean(axis=0), plane)
+    assert left <= best.sum() * (1 + EXCESS) + 1e-14
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_what_an_iteration_could_still_gain_is_known_within_a_factor(power, rng):
+    values = np.arange(1.0, 401) ** (-2 * power)
+    rule, seen = Rule(20, 16, values.sum(), 0.0), []
+
+    def is_enough(found, residuals, beyond):
+        missed = values[:20].sum() - found[:20].sum()
+        seen.append((missed, rule.gain(found, residuals, beyond)))
+        return missed < 1e-11
+
+    top_eigenpairs(lambda V: values[:, None] * V, 400, 36, is_enough=is_enough)
+    late = [pair for pair in seen if 1e-11 < pair[0] < 1e-4]
+    assert len(late) > 1
+    for missed, gain in late:
+        assert missed <= gain <= 5 * missed
+
+
+def test_probes_in_float32_see_no_more_than_their_rounding(rng):
+    Q = np.linalg.qr(rng.normal(size=(200, 20)))[0]
+    S, W = Q[:, :15] @ Q[:, :15].T, Q
+    inner, rest = W.T @ S @ W, np.zeros((20, 20))
+    found = bound_by_probes(
+        lambda V: S.astype(V.dtype) @ V, W, inner, rest, 20, 1e-20, 15.0, np.dtype(np.float32)
+    )
+    assert 15.0 <= found.value <= 15.0 + 1e-4
 
 
 def test_small_variances_of_many_float32_rows_are_not_taken_for_none(rng):
@@ -254,6 +296,35 @@ def test_a_certificate_that_takes_too_long_is_what_the_fit_knows(rng, monkeypatc
     found = PCA(4, svd_solver="randomized").fit(X).certificate_
     assert found.kind == "stopped" and found.method == "trace"
     assert found.dual <= found.primal
+
+
+@pytest.mark.parametrize("model", [FORMS[5], FORMS[7]], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_certificate_of_an_iteration_is_computed_when_it_is_read(model, dtype, rng):
+    X = rows_near_a_plane(rng, 150, 120).astype(dtype)
+    fitted, other = (copy.deepcopy(model).fit(X) for _ in range(2))
+    plain = copy.copy(fitted)
+    assert "certificate_" not in vars(fitted) and "certificate_" in dir(fitted)
+    # A file takes it along.
+    expected = pickle.loads(pickle.dumps(other)).certificate_
+    assert expected.kind == "optimal" and fitted.certificate_ == expected
+    with pytest.raises(AttributeError, match=r"call gapless\.certify"):
+        _ = plain.certificate_
+    assert gapless.certify(plain, X).kind == "optimal"
+
+
+@pytest.mark.parametrize("model", [FORMS[5], FORMS[7]], ids=repr)
+@pytest.mark.parametrize(
+    "change",
+    [lambda X: 2 * X, lambda X: X + 1, lambda X: X[:, ::-1].copy()],
+    ids=["scaled", "moved", "turned"],
+)
+def test_rows_that_have_changed_are_not_certified(model, change, rng):
+    X = rows_near_a_plane(rng, 150, 120)
+    fitted = copy.deepcopy(model).fit(X)
+    X[:] = change(X)
+    assert fitted.certificate_.kind == "stopped"
+    assert "fit again" in fitted.certificate_.verdict
 
 
 @pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "randomized"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import time
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -24,7 +26,7 @@ from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, take_over
 from .certifying import TOLERANCE, certify_components, certify_stopped
 from .held_out import ComponentsFit, Space
-from .leading import NONE, SVD, Leading, leading, settled, widest_columns
+from .leading import LANCZOS, NONE, SVD, Leading, leading, settled, widest_columns
 from .scatter import Scatter
 
 Array = np.ndarray
@@ -33,8 +35,8 @@ Array = np.ndarray
 SHARED = """
 tol : float
     If above 0, an iteration stops when every residual ‖Sv − λv‖ is at most this part of the largest
-    eigenvalue. With 0 it stops when all components together could explain at most a hundred
-    millionth more of what they leave unexplained, or a ten millionth for float32.
+    eigenvalue. With 0 it stops when all components together could explain about a ten millionth
+    more of what they leave unexplained; small tables of float64 are iterated to their rounding.
 n_oversamples : int
     Accepted for compatibility with scikit-learn; the iteration chooses the width of its blocks.
 power_iteration_normalizer : {"auto", "QR", "LU", "none"}
@@ -56,7 +58,7 @@ solver_ : str
     the covariance, d × d), "gram_eigh" (of the products of rows, n × n), "lanczos" (iteration).
 certificate_ : Certificate
     How much more of the sum of squares other directions could explain. Its stationarity is the
-    largest eigen-residual ‖Sv − λv‖.
+    largest eigen-residual ‖Sv − λv‖. After an iteration it is computed on first access.
 generalization_ : Generalization
     The share of the variance of unseen rows that the components explain. The verdict compares the
     errors of entries, each predicted from the others of its row, with fewer and more components.
@@ -120,6 +122,7 @@ class ComponentModel(
         "random_state": ["random_state"],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
+    _on_demand: ClassVar[tuple[str, ...]] = (*Remembering._on_demand, "certificate_")
     _examples: ClassVar[Examples] = ()
     _guide: ClassVar[str] = "pca"
     # Whether the components are those around the mean.
@@ -171,16 +174,46 @@ class ComponentModel(
         largest = np.abs(V).argmax(axis=1)
         V = V * np.where(V[range(count), largest] < 0, -1.0, 1.0)[:, None]
         components = np.ascontiguousarray(V, dtype=dtype)
+        # The proof of an iteration takes a third of its time: it waits until somebody reads it.
+        is_proved_later = found.solver == LANCZOS and found.is_done
         learned = {
             "components_": components,
             "solver_": found.solver,
-            "certificate_": self._certify_in_time(scatter, components, found, began),
             "n_features_in_": scatter.design.d,
-            "_training": (data,),
+            "_training": (data, found if is_proved_later else None),
         }
+        if not is_proved_later:
+            learned["certificate_"] = self._certify_in_time(scatter, components, found, began)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned
+
+    @functools.cached_property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """How much more other directions could explain; computed on first access if iterated.
+
+        The fit keeps a reference to its data, and `time_limit` holds for this computation anew. If
+        the rows have changed since, the certificate is about those that there are now, and says so.
+        """
+        cure = "call gapless.certify(model, X, None, sample_weight)"
+        data, found = self._kept_training(cure)
+        scatter = Scatter.of(data.X, data.weights, self._is_centred)
+        if found is None or not self._is_fit_to(scatter):
+            return self._certified_by(scatter)
+        proved = self._certify_in_time(scatter, self.components_, found, time.monotonic())
+        self._training = (data, None)
+        return proved
+
+    def __getstate__(self):
+        # Copies and files have no rows from which the certificate could be computed later.
+        if self._holds_training:
+            _ = self.certificate_
+        return super().__getstate__()
+
+    def __copy__(self):
+        twin = object.__new__(type(self))
+        vars(twin).update(super().__getstate__())
+        return twin
 
     def _certify(self, scatter: Scatter, components: Array, found: Leading | None):
         mean = scatter.mean.astype(scatter.design.dtype).astype(np.float64)
@@ -234,11 +267,22 @@ class ComponentModel(
 
     def _certified(self, X, y=None, sample_weight=None):
         data = self._reread(X, y, sample_weight)
-        scatter = Scatter.of(data.X, data.weights, self._is_centred)
+        return self._certified_by(Scatter.of(data.X, data.weights, self._is_centred))
+
+    def _certified_by(self, scatter: Scatter) -> Certificate:
         found = self._certify(scatter, self.components_, None)
         if found.kind not in ("exact", "optimal") or self._has_own_values(scatter):
             return found
         return replace(found, kind="stopped", verdict=OTHER_VALUES)
+
+    def _is_fit_to(self, scatter: Scatter) -> bool:
+        """Whether these are the rows of the fit, by their mean and the stored values."""
+        mean = self.mean_.astype(np.float64) if self._is_centred else np.zeros(scatter.design.d)
+        shift = float(np.sum((scatter.mean - mean) ** 2)) * scatter.weight
+        offset = scatter.weight * float(scatter.mean @ scatter.mean)
+        precision = float(np.finfo(scatter.design.dtype).eps)
+        room = TOLERANCE * scatter.total + precision**2 * offset
+        return shift <= room and self._has_own_values(scatter)
 
     def _has_own_values(self, scatter: Scatter) -> bool:
         """Whether the stored values are those of these rows, up to the tolerance of the gap.
@@ -253,7 +297,7 @@ class ComponentModel(
         stored = self.singular_values_.astype(np.float64) ** 2
         return are_near(stored, sums, scatter, scatter.total)
 
-    def _fitted(self, data: Training) -> ComponentsFit:
+    def _fitted(self, data: Training, *_: Any) -> ComponentsFit:
         mean = self.mean_ if self._is_centred else np.zeros(self.n_features_in_)
         space = Space(mean.astype(np.float64), self.components_.T.astype(np.float64))
         count = len(self.components_)

@@ -20,6 +20,8 @@ from .variance_verdict import SQUARES, VARIANCE, judged_variance
 Array = np.ndarray
 
 TOLERANCE = 1e-6
+# Eigenvalues outside, relative to the largest one, that probes in float32 can bound well.
+SEEN_IN_SINGLE = 1e-5
 STOPPED = "raise time_limit, or let it run to its end"
 OTHERS = "these are not the leading directions of these rows; fit again"
 LOOSE = "the iteration found no larger eigenvalue, and a proof would take longer than it did"
@@ -151,7 +153,8 @@ def _by_products(scatter: Scatter, count: int, found: Leading) -> SumBound:
     assert found.basis is not None
     assert found.inner is not None
     assert found.rest is not None
-    rows = scatter.single or scatter
+    is_seen = found.beyond > SEEN_IN_SINGLE * float(found.values[0])
+    rows = (scatter.single if is_seen else None) or scatter
     return bound_by_probes(
         rows.times,
         found.basis,
@@ -160,7 +163,7 @@ def _by_products(scatter: Scatter, count: int, found: Leading) -> SumBound:
         count,
         found.beyond,
         scatter.total,
-        np.dtype(rows.design.dtype),
+        np.dtype(rows.design.dtype if is_seen else np.float64),
     )
 
 

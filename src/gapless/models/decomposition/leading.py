@@ -198,7 +198,7 @@ def _by_iteration(
     # What is small costs nothing to be found exactly.
     if tol == 0 and scatter.design.n * scatter.design.d < WORTH_ROUNDING:
         tol = NEARLY_EXACT if scatter.design.dtype == np.float64 else 0.0
-    rule = _Rule(count, extra, scatter.total, tol)
+    rule = Rule(count, extra, scatter.total, tol)
     options = {"seed": seed, "after_step": after_step}
     iterations, start, found = 0, None, None
     rows = scatter.single
@@ -207,7 +207,11 @@ def _by_iteration(
         iterations = found.iterations
         if rows is not scatter and found.is_done:
             found = _refined(scatter, found)
-        if found.is_done and not rule.is_met(found.values, found.residuals, found.next_value):
+        residuals = found.residuals
+        if rows is scatter:
+            # The iteration takes what is below its rounding for 0.
+            residuals = np.maximum(residuals, np.finfo(np.float32).eps * found.values[0])
+        if found.is_done and not rule.is_met(found.values, residuals, found.next_value):
             start, found = found.vectors.astype(np.float64), None
     if found is None:
         found = _iterated(scatter.times, scatter.design.d, rule, np.float64, start, **options)
@@ -248,12 +252,12 @@ def _of_matrix(
         with single_blas():
             return matrix @ V
 
-    rule = _Rule(count, min(SPARE, len(matrix) - count), total, tol)
+    rule = Rule(count, min(SPARE, len(matrix) - count), total, tol)
     return _iterated(times, len(matrix), rule, np.float64, None, seed=seed, after_step=after_step)
 
 
 @dataclass(frozen=True)
-class _Rule:
+class Rule:
     """When `count` eigenpairs of many are exact enough; `extra` ones come along as they are."""
 
     count: int
@@ -266,18 +270,27 @@ class _Rule:
         own, left = values[: self.count], residuals[: self.count]
         if self.tol > 0:
             return bool(np.all(left <= self.tol * values[0]))
-        # An eigenvalue exceeds its Rayleigh quotient by at most r, and by r²/gap to second order.
-        following = values[self.count] if self.extra else beyond
-        gaps = np.maximum(own - following, np.finfo(np.float64).tiny)
+        unexplained = max(self.total - float(own.sum()), 0.0)
+        return self.gain(values, residuals, beyond) <= EXCESS * unexplained
+
+    def gain(self, values: Array, residuals: Array, beyond: float) -> float:
+        """About how much more the best directions explain than those found.
+
+        An eigenvalue exceeds its Rayleigh quotient θ by at most r, and by r²/(θ − μ) to second
+        order, where μ is the largest eigenvalue outside all vectors found: residuals are at right
+        angles to the extra ones as well (Temple 1928; Kato 1949; Parlett 1998, section 10.5).
+        """
+        own, left = values[: self.count], residuals[: self.count]
+        outside = values[-1] + residuals[-1] if self.extra else beyond
+        gaps = np.maximum(own - outside, np.finfo(np.float64).tiny)
         with np.errstate(over="ignore"):
-            gained = np.minimum(left, left * (left / gaps))
-        return float(gained.sum()) <= EXCESS * max(self.total - float(own.sum()), 0.0)
+            return float(np.minimum(left, left * (left / gaps)).sum())
 
 
 def _iterated(
     times: Callable[[Array], Array],
     size: int,
-    rule: _Rule,
+    rule: Rule,
     dtype: Any,
     start: Array | None,
     **options: Any,

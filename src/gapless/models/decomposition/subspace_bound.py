@@ -137,7 +137,9 @@ def bound_by_probes(
     if outside <= 0 or size == W.shape[1]:
         return bound_by_trace(inner, rest, count, trace, size)
 
-    basis = W.astype(dtype)
+    basis, largest = W.astype(dtype), float(np.diag(inner).max())
+    # Probes cannot see below their rounding, which would grow without bound.
+    outside = max(outside, float(np.finfo(dtype).eps) * largest)
 
     def outside_times(V: Array) -> Array:
         with single_blas():
@@ -153,7 +155,7 @@ def bound_by_probes(
         before, now = now, 2 * (scale * outside_times(now) - now) - before
     grown = float(np.linalg.norm(now.astype(np.float64))) * (1 + 1e-3) / _least_length()
     level = 0.5 * outside * (1 + np.cosh(np.arccosh(max(grown, 1.0)) / DEGREE))
-    level += 4 * float(np.finfo(dtype).eps) * float(np.diag(inner).max())
+    level += 4 * float(np.finfo(dtype).eps) * largest
     level = min(level, max(trace - float(np.trace(inner)), 0.0))
     return SumBound(_sum_bound(inner, rest, level, count, size), "random probes", attained)
 
