@@ -345,16 +345,18 @@ def test_equal_rows_have_a_component_without_variance():
     assert model.n_components_ == 1 and model.explained_variance_[0] == 0
 
 
+@pytest.mark.parametrize("model", [PCA(), TruncatedSVD(3)], ids=repr)
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
-def test_equal_rows_have_no_shares_of_variance_by_weight_or_repeated(offset, rng):
+def test_equal_rows_have_no_shares_of_variance_by_weight_or_repeated(offset, model, rng):
     weights = np.array([1, 2, 0, 1, 3, 2])
     for row in (np.full(8, offset), offset + rng.normal(size=8)):
         X = np.tile(row, (6, 1))
-        by_weight = PCA().fit(X, sample_weight=weights)
-        repeated = PCA().fit(np.repeat(X, weights, axis=0))
-        for model in (by_weight, repeated):
-            np.testing.assert_array_equal(model.explained_variance_ratio_, np.zeros(8))
-            assert model.certificate_.kind in ("optimal", "exact")
+        data = (X, None, weights), (np.repeat(X, weights, axis=0),)
+        for rows in data:
+            fitted = copy.deepcopy(model).fit(*rows)
+            np.testing.assert_array_equal(fitted.explained_variance_ratio_, 0.0)
+            assert fitted.certificate_.kind in ("optimal", "exact")
+            assert gapless.certify(fitted, *rows).kind in ("optimal", "exact")
 
 
 def test_errors_say_what_to_do(rng):

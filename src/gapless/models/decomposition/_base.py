@@ -18,15 +18,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Examples
 from ..._ground.design import Design
+from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Numbers, Word
+from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows, read_table
 from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, take_over
 from .certifying import TOLERANCE, certify_components, certify_stopped
 from .held_out import ComponentsFit, Space
-from .leading import LANCZOS, NONE, SVD, Leading, leading, settled, widest_columns
+from .leading import (
+    LANCZOS,
+    NEARLY_EXACT,
+    NONE,
+    SVD,
+    Leading,
+    leading,
+    settled,
+    widest_columns,
+)
 from .scatter import Scatter
 
 Array = np.ndarray
@@ -101,6 +112,26 @@ def are_near(stored: Array, right: Array, scatter: Scatter, total: float) -> boo
     return bool(np.all(np.abs(stored - right) <= room + precision * np.abs(right)))
 
 
+def stored_variances(
+    scatter: Scatter, values: Array, variances: Array, degrees: float
+) -> dict[str, Array]:
+    """What components explain, from eigenvalues and variances around the mean of `scatter`."""
+    dtype = scatter.design.dtype
+    # Of equal rows rounding alone is left, which has no shares.
+    total = np.inf if scatter.is_of_equal_rows else scatter.total / degrees
+    return {
+        "explained_variance_": as_precise(variances, dtype),
+        "explained_variance_ratio_": (variances / total).astype(dtype),
+        "singular_values_": as_precise(np.sqrt(values), dtype),
+    }
+
+
+def coordinates(X: Any, components: Array, mean: Array | None = None) -> Array:
+    """The rows, less a mean, times the components (k, d): (n, k) in the precision of X."""
+    Z = Design(X, mean).times(np.ascontiguousarray(components.T, dtype=X.dtype))
+    return Z.astype(X.dtype, copy=False)
+
+
 class ComponentModel(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, Remembering, CallbackSupport, BaseEstimator
 ):
@@ -130,6 +161,10 @@ class ComponentModel(
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> Training:
         return read_table(self, X, sample_weight, reset=reset)
+
+    def _tolerance(self, is_exact: bool) -> float:
+        """When the iteration stops; `is_exact` if it should be nearly exact."""
+        return NEARLY_EXACT if is_exact and self.tol == 0 else self.tol
 
     def _solve(
         self, scatter: Scatter, count: int, solver: str, tol: float, data: Any, began: float
@@ -240,10 +275,50 @@ class ComponentModel(
 
     # ---- coordinates -----------------------------------------------------------------------------
 
+    @described(ROWS)
+    def transform(self, X):
+        """Coordinates of rows along the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            Coordinates.
+        """
+        return self._scores(X)
+
+    def inverse_transform(self, X):
+        """Rows that have these coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Coordinates.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            Rows in the space of the components, dense.
+        """
+        Z = self._unscaled(self._read_coordinates(X))
+        with single_blas():
+            rows = Z @ self.components_.astype(Z.dtype)
+        if self._is_centred:
+            rows += self.mean_.astype(Z.dtype)
+        return rows
+
+    def _unscaled(self, Z: Array) -> Array:
+        """Coordinates of transform in the units of the rows."""
+        return Z
+
     def _coordinates(self, X: Any) -> Array:
-        """X times the components, (n, k), in the precision of X."""
-        V = np.ascontiguousarray(self.components_.T)
-        return Design(X).times(V if X.dtype == V.dtype else V.astype(np.float64)).astype(X.dtype)
+        """Coordinates (n, k) of rows that have been read, in their precision."""
+        mean = self.mean_.astype(np.float64) if self._is_centred else None
+        return coordinates(X, self.components_, mean)
 
     def _read_coordinates(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -296,6 +371,17 @@ class ComponentModel(
         sums = np.linalg.eigvalsh(inner)[::-1]
         stored = self.singular_values_.astype(np.float64) ** 2
         return are_near(stored, sums, scatter, scatter.total)
+
+    def _has_own_variances(self, scatter: Scatter, right: Array, total: float, room: float) -> bool:
+        """Whether the stored variances around the mean, and their shares, are the right ones."""
+        variances, shares = (
+            values.astype(np.float64)
+            for values in (self.explained_variance_, self.explained_variance_ratio_)
+        )
+        is_own = are_near(variances, right, scatter, room)
+        if scatter.is_of_equal_rows:
+            return is_own
+        return is_own and are_near(shares, right / total, scatter, room / total)
 
     def _fitted(self, data: Training, *_: Any) -> ComponentsFit:
         mean = self.mean_ if self._is_centred else np.zeros(self.n_features_in_)

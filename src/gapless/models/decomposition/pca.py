@@ -24,9 +24,9 @@ from ..._ground.stored import Declaration, Maybe, Number, Numbers, Value, Whole
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
 from ...unseen import CV, GIVEN, NotAvailable, as_fitted, counted_labels, given_to_fit
-from ._base import ROWS, SHARED, TRAINING, ComponentModel, are_near, as_precise
+from ._base import ROWS, SHARED, TRAINING, ComponentModel, are_near, stored_variances
 from .held_out import CountChoice, choose_count
-from .leading import COVARIANCE, GRAM, LANCZOS, NEARLY_EXACT, SVD, Leading, solver_for
+from .leading import COVARIANCE, GRAM, LANCZOS, SVD, Leading, solver_for
 from .scatter import Scatter
 
 Array = np.ndarray
@@ -176,7 +176,8 @@ class PCA(ComponentModel):
         degrees = _degrees_of_freedom(scatter)
         choice = self._choose(data, began) if self.n_components == CV else None
         count, solver = self._count(scatter, choice, solver)
-        found = self._solve(scatter, count, solver, self._tolerance(), data, began)
+        tol = self._tolerance(is_exact=self.svd_solver == "arpack")
+        found = self._solve(scatter, count, solver, tol, data, began)
         if isinstance(self.n_components, float):
             count = _count_for_share(found.values[: found.vectors.shape[1]], self.n_components)
         elif self.n_components == MLE:
@@ -209,9 +210,6 @@ class PCA(ComponentModel):
             )
         named = {"full": SVD, "covariance_eigh": COVARIANCE}
         return LANCZOS if is_iterated else named.get(self.svd_solver)
-
-    def _tolerance(self) -> float:
-        return NEARLY_EXACT if self.svd_solver == "arpack" and self.tol == 0 else self.tol
 
     def _count(
         self, scatter: Scatter, choice: CountChoice | None, solver: str | None
@@ -257,51 +255,25 @@ class PCA(ComponentModel):
         left_out = scatter.side - count
         if len(found.values) >= scatter.side and left_out > 0:
             rest = float(found.values[count : scatter.side].sum())
-        # Of equal rows rounding alone is left, which has no shares.
-        total = np.inf if scatter.is_of_equal_rows else scatter.total
         return {
             "mean_": scatter.mean.astype(dtype),
             "n_components_": count,
-            "explained_variance_": as_precise(values / degrees, dtype),
-            "explained_variance_ratio_": (values / total).astype(dtype),
-            "singular_values_": as_precise(np.sqrt(values), dtype),
+            **stored_variances(scatter, values, values / degrees, degrees),
             "noise_variance_": float(rest / degrees / left_out) if left_out > 0 else 0.0,
         }
 
     def _has_own_values(self, scatter: Scatter) -> bool:
         degrees = _degrees_of_freedom(scatter)
         sums = self.singular_values_.astype(np.float64) ** 2
-        variances, shares = (
-            values.astype(np.float64)
-            for values in (self.explained_variance_, self.explained_variance_ratio_)
-        )
         total = scatter.total / degrees
-        is_own = are_near(variances, sums / degrees, scatter, total)
-        if not scatter.is_of_equal_rows:
-            is_own &= are_near(shares, sums / scatter.total, scatter, 1.0)
         left_out = scatter.side - self.n_components_
         noise = (scatter.total - sums.sum()) / degrees if left_out > 0 else 0.0
         stored = self.noise_variance_ * max(left_out, 1)
-        is_own &= are_near(np.array([stored]), np.array([noise]), scatter, total)
+        is_own = are_near(np.array([stored]), np.array([noise]), scatter, total)
+        is_own &= self._has_own_variances(scatter, sums / degrees, total, total)
         return is_own and super()._has_own_values(scatter)
 
     # ---- coordinates -----------------------------------------------------------------------------
-
-    @described(ROWS)
-    def transform(self, X):
-        """Coordinates of rows along the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            Coordinates.
-        """
-        return self._scores(X)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Find the components, and the coordinates of the same rows.
@@ -321,17 +293,10 @@ class PCA(ComponentModel):
             Coordinates.
         """
         self.fit(X, y, sample_weight)
-        return self._scaled_coordinates(self._training[0].X)
+        return self._coordinates(self._training[0].X)
 
-    def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._scaled_coordinates(read_rows(self, X))
-
-    def _scaled_coordinates(self, X: Any) -> Array:
-        Z = Design(X, self.mean_.astype(np.float64)).times(
-            np.ascontiguousarray(self.components_.T, dtype=X.dtype)
-        )
-        Z = Z.astype(X.dtype, copy=False)
+    def _coordinates(self, X: Any) -> Array:
+        Z = super()._coordinates(X)
         if as_fitted(self).whiten:
             Z /= self._deviations().astype(X.dtype)
         return Z
@@ -341,24 +306,10 @@ class PCA(ComponentModel):
         least = np.finfo(self.explained_variance_.dtype).eps
         return np.maximum(np.sqrt(self.explained_variance_), least)
 
-    def inverse_transform(self, X):
-        """Rows that have these coordinates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Coordinates.
-
-        Returns
-        -------
-        X_original : ndarray of shape (n_samples, n_features)
-            Rows in the space of the components.
-        """
-        Z = self._read_coordinates(X)
-        if as_fitted(self).whiten:
-            Z = Z * np.sqrt(self.explained_variance_).astype(Z.dtype)
-        with single_blas():
-            return Z @ self.components_.astype(Z.dtype) + self.mean_.astype(Z.dtype)
+    def _unscaled(self, Z: Array) -> Array:
+        if not as_fitted(self).whiten:
+            return Z
+        return Z * np.sqrt(self.explained_variance_).astype(Z.dtype)
 
     # ---- probabilistic PCA -----------------------------------------------------------------------
 

@@ -11,12 +11,12 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.about import Formula
-from ..._ground.design import Design
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.threads import single_blas
-from ._base import ROWS, SHARED, TRAINING, Array, ComponentModel, are_near, as_precise
+from ..._ground.validation import Training
+from ._base import SHARED, TRAINING, Array, ComponentModel, coordinates, stored_variances
 from .certifying import TOLERANCE
-from .leading import LANCZOS, NEARLY_EXACT, solver_for
+from .leading import LANCZOS, solver_for
 from .scatter import Scatter
 
 
@@ -138,32 +138,21 @@ class TruncatedSVD(ComponentModel):
             )
         is_exact = self.algorithm == "arpack"
         solver = LANCZOS if is_exact else solver_for(scatter, count)
-        tol = NEARLY_EXACT if is_exact and self.tol == 0 else self.tol
-        found = self._solve(scatter, count, solver, tol, data, began)
+        found = self._solve(scatter, count, solver, self._tolerance(is_exact), data, began)
         learned = self._learn(data, scatter, found, count, began)
-        V = np.ascontiguousarray(learned["components_"].T)
-        Z = Design(data.X).times(V).astype(data.X.dtype, copy=False)
+        Z = coordinates(data.X, learned["components_"])
         learned |= self._variances(scatter, data, found.values[:count], Z)
         self._keep(learned, found)
         return Z
 
-    def _variances(self, scatter, data, values: Array, Z: Array) -> dict:
+    def _variances(self, scatter: Scatter, data: Training, values: Array, Z: Array) -> dict:
         """Variances along the components, as shares of that of all columns around their means."""
         shares = data.weights / data.weights.sum()
         with single_blas():
             along = shares @ Z.astype(np.float64)
             variances = shares @ (Z - along) ** 2
-        rows = Design(data.X)
-        rows = rows.shifted(rows.transposed_times(shares))
-        total = float(rows.column_square_sums(shares).sum())
-        dtype = scatter.design.dtype
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = variances / total
-        return {
-            "explained_variance_": as_precise(variances, dtype),
-            "explained_variance_ratio_": ratio.astype(dtype),
-            "singular_values_": as_precise(np.sqrt(values), dtype),
-        }
+        around_mean = scatter.around_mean()
+        return stored_variances(around_mean, values, variances, around_mean.weight)
 
     def _has_own_values(self, scatter: Scatter) -> bool:
         around_mean, size = scatter.around_mean(), scatter.weight
@@ -172,44 +161,8 @@ class TruncatedSVD(ComponentModel):
         # Coordinates were rounded as they are around 0.
         precision = float(np.finfo(scatter.design.dtype).eps)
         room = total + precision / TOLERANCE * scatter.total / size
-        is_own = are_near(self.explained_variance_.astype(np.float64), right, scatter, room)
-        if total > 0:
-            shares = self.explained_variance_ratio_.astype(np.float64)
-            is_own &= are_near(shares, right / total, scatter, room / total)
+        is_own = self._has_own_variances(around_mean, right, total, room)
         return is_own and super()._has_own_values(scatter)
-
-    @described(ROWS)
-    def transform(self, X):
-        """Coordinates of rows along the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_components)
-            Coordinates.
-        """
-        return self._scores(X)
-
-    def inverse_transform(self, X):
-        """Rows that have these coordinates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Coordinates.
-
-        Returns
-        -------
-        X_original : ndarray of shape (n_samples, n_features)
-            Rows in the space of the components, dense.
-        """
-        Z = self._read_coordinates(X)
-        with single_blas():
-            return Z @ self.components_.astype(Z.dtype)
 
     def _formula(self) -> Formula:
         return Formula("Σᵢ ‖xᵢ − VVᵀxᵢ‖², VᵀV = I", {"components": len(self.components_)})
