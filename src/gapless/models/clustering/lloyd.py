@@ -155,9 +155,9 @@ class ClusterRows:
 
     def partition_sum(self, sums: Array, totals: Array) -> float:
         """The sum of squares around the means of clusters, from their sums."""
-        if not totals.all():
+        if np.count_nonzero(totals) < len(totals):
             sums, totals = sums[totals > 0], totals[totals > 0]
-        explained = np.einsum("ij,ij->i", sums, sums) @ (1.0 / totals)
+        explained = np.vdot(sums, sums / totals[:, None])
         return max(self._around_origin - float(explained), 0.0)
 
     def _own_squares(self, centers: Array, labels: Array) -> Array:
@@ -276,10 +276,11 @@ class LloydState:
             most = max(FEW_GROUPS, int(entries) // PART_OF_X)
             self.size = -(-k // min(k, most))
             self.low = np.empty((n, -(-k // self.size)), dtype=np.float32)
-        self._own, self._others = np.zeros(k), np.zeros(k)
+        # How far each centre has moved, and with it the one of the others that moved farthest.
+        self._of_centers = np.zeros(k)
         self._of_groups = np.zeros(-(-k // self.size) if by_groups else 0)
         self.group_ways = _rounded_up(self._of_groups)
-        self._set_ways()
+        self.ways = _rounded_up(self._of_centers)
 
     @property
     def solver(self) -> str:
@@ -295,7 +296,7 @@ class LloydState:
         squares = np.einsum("ij,ij->i", apart, apart)
         moves = np.sqrt(squares)
         self.centers = centers
-        self._own += moves
+        self._of_centers += moves
         if len(moves) > 1:
             # The longest way of another centre: of the one that moved most, the second longest.
             first = int(moves.argmax())
@@ -303,21 +304,18 @@ class LloydState:
             moves[first] = 0.0
             second = moves.max()
             moves[first] = longest
-            self._others += longest
-            self._others[first] += second - longest
+            self._of_centers += longest
+            self._of_centers[first] += second - longest
         if self.low is not None:
             starts = np.arange(0, len(moves), self.size)
             self._of_groups += np.maximum.reduceat(moves, starts)
             self.group_ways = _rounded_up(self._of_groups)
-        self._set_ways()
+        self.ways = _rounded_up(self._of_centers)
         return float(squares.sum())
-
-    def _set_ways(self) -> None:
-        self.ways = _rounded_up(self._own + self._others)
 
     def means(self) -> Array:
         """The means of the clusters; an empty one gets the row farthest from its centre."""
-        if self.counts.all():
+        if np.count_nonzero(self.counts) == len(self.counts):
             return self.rows.origin + self.sums / self.totals[:, None]
         sums, totals = self._relocated()
         filled = totals > 0
