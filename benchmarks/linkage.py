@@ -149,7 +149,8 @@ def compare(problem: LinkageProblem, libraries: list[str], repeats: int) -> list
         differ = np.max(np.abs(heights[name] - reference) / np.maximum(reference, 1e-300))
         seconds = min(run["seconds"] for run in found[name])
         peak = max(run["megabytes"] for run in found[name])
-        judged = f"heights differ by {differ:.1e}, {peak:,.0f} MB at most"
+        agreement = f"heights differ by {differ:.1e}" if len(chosen) > 1 else "no peer to compare"
+        judged = f"{agreement}, {peak:,.0f} MB at most"
         rows.append(
             {
                 "problem": problem.name,

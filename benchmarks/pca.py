@@ -190,7 +190,8 @@ def main() -> None:
             rows = compare(problem, options.libraries, repeats, part, options.one_thread)
             show(rows)
             fastest, equal = ratio(rows), ratio(rows, ENOUGH)
-            print(f"  fastest peer {fastest:.2f} x, with an excess <= {ENOUGH:g} {equal:.2f} x")
+            others = f"{equal:.2f} x" if np.isfinite(equal) else "none"
+            print(f"  fastest peer {fastest:.2f} x; with an excess of at most {ENOUGH:g}: {others}")
             if not options.quick:
                 kept = [{k: v for k, v in row.items() if k != "excess"} for row in rows]
                 write(kept, RESULTS, [p.name + how for p in PROBLEMS for how in ("", ONE_THREAD)])
