@@ -428,6 +428,14 @@ def test_a_page_is_small_however_long_and_wide_the_table_is():
     assert "of 60,000 rows" in found.report.left_out["rows"]
 
 
+@pytest.mark.parametrize("folder", ["/data/of/somebody/with/long/names/", "C:\\tables\\"])
+def test_the_page_names_the_file_and_not_its_folders(folder, groups):
+    report = dataclasses.replace(groups[2].report, source=f"{folder}measurements.csv.gz")
+    page = to_html(report)
+    assert f'<bdi title="{folder}measurements.csv.gz">measurements.csv.gz</bdi>' in page
+    assert "<title>measurements.csv.gz" in page
+
+
 def test_the_page_follows_dark_mode(groups):
     page = groups[2].to_html()
     assert "prefers-color-scheme: dark" in page

@@ -25,7 +25,13 @@ def to_html(report: MapReport) -> str:
     str
         HTML, to be written as UTF-8; under 2 MB however long and wide the table is.
     """
-    return page().render(report=report, title=shortened(report.source, 60))
+    name = file_name(report.source)
+    return page().render(report=report, name=name, title=shortened(name, 60))
+
+
+def file_name(source: str) -> str:
+    """A source without its folders, which would leave no room for the name."""
+    return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or source
 
 
 @cache
