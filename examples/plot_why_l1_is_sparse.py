@@ -46,6 +46,7 @@ for (name, (order, model)), axes in zip(models.items(), panels, strict=False):
         free=least,
         axes=axes,
     )
+# sphinx_gallery_defer_figures
 
 # %%
 # The same for many strengths:
