@@ -3,7 +3,7 @@ Costs move the threshold of a decision
 ======================================
 
 The most probable class is the best decision only if all errors cost the same. With λᵢⱼ the cost of
-deciding for class i when class j is true, the decision of least expected cost minimises:
+deciding for class i when class j is true, the decision of least expected cost minimises the risk:
 
 R(i | x) = Σⱼ λᵢⱼ P(j | x).
 

@@ -5,10 +5,11 @@ How ID3 grows: the gain of every attribute at each node
 Fourteen days, and whether a game was played (Quinlan 1986). At each node ID3 asks every attribute
 how much it would tell about the class:
 
-Gain(D, a) = Ent(D) − Σᵥ |Dᵥ|/|D| · Ent(Dᵥ),   Ent = −Σₖ pₖ log₂ pₖ.
+Gain(D, a) = Ent(D) − Σᵥ nᵥ/n · Ent(Dᵥ),   Ent = −Σₖ pₖ log₂ pₖ.
 
-It splits by the one with the largest gain: outlook at the root. Overcast days are then all "yes";
-on sunny days humidity decides, on rainy ones the wind. The tree is read from left to right.
+Dᵥ are the nᵥ of the n days with the value v. ID3 splits by the attribute with the largest gain:
+outlook at the root. Overcast days are then all "yes"; on sunny days humidity decides, on rainy ones
+the wind. The tree is read from left to right.
 """
 
 import matplotlib.pyplot as plt

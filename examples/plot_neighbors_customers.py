@@ -7,8 +7,8 @@ salary of $100,000. The distance of two customers is a sum over the columns: for
 difference as a share of the column's range, for categories 1 if they differ.
 
 On the left, what each column contributes: customer 4 is nearest, because she is a woman too. On the
-right, the vote of the k nearest ones, with its confidence: "yes" for every k, but never again as
-unanimous as among the nearest two.
+right, the vote of the k nearest ones, with its confidence: "yes" for every k, though unanimous only
+for the nearest one or two.
 """
 
 import matplotlib.pyplot as plt

@@ -6,7 +6,7 @@ A row gets the class of most of its k nearest neighbours. With k = 1 every misla
 island of its own: the training error is 0, and unseen rows suffer from the noise. With very many
 neighbours the vote includes rows from far away, and the border forgets the shape of the classes.
 
-Below, the accuracy by leaving rows out, for all k: between the two ends there is a wide choice.
+Below, the accuracy on rows left out, by k: between the two ends there is a wide choice.
 """
 
 import matplotlib.pyplot as plt

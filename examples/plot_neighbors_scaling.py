@@ -7,7 +7,7 @@ their height and on their income in equal parts. In metres and dollars no height
 difference of one dollar: neighbours are people of nearly the same income, whatever their height,
 and the regions are horizontal stripes. In units of the standard deviation both columns count.
 
-Note that ``fit`` notices: the warning that it gives without scaling is printed below.
+``fit`` itself notices: its warning about columns without scaling is printed below.
 """
 
 import warnings

@@ -20,17 +20,17 @@ from gapless import PCA, SVC, KNeighborsClassifier, LogisticRegression, RandomFo
 from gapless.plots.style import ACCENT, FAINT, finished
 
 rng = np.random.default_rng(0)
-hidden = rng.normal(size=(1000, 30))
-y = np.where(hidden @ rng.normal(size=30) + rng.normal(size=1000) > 0, 1, -1)
-X = hidden @ rng.normal(size=(30, 5000)) + 12 * rng.normal(size=(1000, 5000))
+hidden = rng.normal(size=(800, 30))
+y = np.where(hidden @ rng.normal(size=30) + rng.normal(size=800) > 0, 1, -1)
+X = hidden @ rng.normal(size=(30, 5000)) + 12 * rng.normal(size=(800, 5000))
 
 began = process_time()
-few = PCA(50, whiten=True).fit(X[:500]).transform(X)
+few = PCA(50, whiten=True).fit(X[:400]).transform(X)
 of_pca = process_time() - began
 models = {
     "logistic regression": LogisticRegression(),
     "support vectors": SVC(),
-    "random forest": RandomForestClassifier(100, random_state=0),
+    "random forest": RandomForestClassifier(50, random_state=0),
     "15 neighbours": KNeighborsClassifier(15),
 }
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), sharey=True, layout="constrained")
@@ -42,7 +42,7 @@ for place, (name, model) in enumerate(models.items()):
         (few, "50 components", 0.18, ACCENT, ""),
     ):
         began = process_time()
-        score = model.fit(table[:500], y[:500]).score(table[500:], y[500:])
+        score = model.fit(table[:400], y[:400]).score(table[400:], y[400:])
         seconds = process_time() - began
         look = {"height": 0.32, "color": color, "hatch": hatch, "edgecolor": "white"}
         left.barh(place + shift, score, label=None if place else label, **look)
@@ -58,5 +58,5 @@ left.set(xlim=(0.5, 1.0), ylim=(len(models) - 0.4, -0.75))
 right.margins(x=0.2)
 left.legend(frameon=False, ncols=2, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1))
 finished(left, "accuracy on unseen rows (chance is 0.5)", grid="x")
-finished(right, "seconds to learn 500 rows and to predict 500", grid="x")
+finished(right, "seconds to learn 400 rows and to predict 400", grid="x")
 plt.show()
