@@ -114,7 +114,9 @@ def test_unseen_scores_of_ridge_are_those_of_refits():
             gapless.Ridge(alpha).fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[[i]])[0]
             for i in range(len(X))
         ]
-        assert model.path_.unseen[k] == pytest.approx(-np.mean((y - held) ** 2), rel=1e-8)
+        error = np.mean((y - held) ** 2)
+        assert model.path_.criterion[k] == pytest.approx(-error, rel=1e-8)
+        assert model.path_.unseen[k] == pytest.approx(1 - error / np.var(y), rel=1e-8)
 
 
 def test_unseen_scores_of_logistic_regression_are_near_those_of_refits():
@@ -176,7 +178,7 @@ def test_several_shares_of_l1_are_one_choice():
     model = gapless.ElasticNet("loo", l1_ratio="loo").fit(X, y)
     assert model.l1_ratio_ in gapless.models.linear.tuning.L1_RATIOS
     several = [trail.unseen.max() for trail in model._choice.paths]
-    assert model.path_.unseen.max() == max(several)
+    assert model.path_.criterion.max() == max(several)
     assert f"among {sum(len(t.strengths) for t in model._choice.paths)} models" in str(
         model.generalization_
     )
@@ -293,16 +295,44 @@ def test_gaps_of_a_ridge_path_are_rounding(monkeypatch, shape, cheap):
 def test_the_path_says_in_which_metric_its_scores_are():
     X, y = make_data(REGRESSORS["ridge"], n=25)
     path = gapless.Ridge("loo").fit(X, y).path_
-    assert path.metric == "neg_mean_squared_error"
-    assert f"neg_mean_squared_error {path.unseen[path.chosen]:.4g} ±" in repr(path)
+    assert (path.metric, path.criterion_metric) == ("R²", "neg_mean_squared_error")
+    assert f"R² {path.unseen[path.chosen]:.4g} ±" in repr(path)
     assert gapless.RidgeCV(cv=3).fit(X, y).path_.metric == "R²"
     assert (
         gapless.RidgeCV(scoring="neg_mean_absolute_error").fit(X, y).path_.metric.startswith("neg")
     )
-    assert gapless.LassoCV(cv=3).fit(X, y).path_.metric == "neg_mean_squared_error"
+    assert gapless.LassoCV(cv=3).fit(X, y).path_.criterion_metric == "neg_mean_squared_error"
     two = y > np.median(y)
     assert gapless.LogisticRegression(C="loo").fit(X, two).path_.metric == "neg_log_loss"
+    # The classes 0 and 1 are no numbers whose variance could be explained.
+    for model in (gapless.RidgeClassifierCV(), gapless.RidgeClassifier("loo")):
+        assert model.fit(X, two.astype(int)).path_.metric == "neg_mean_squared_error"
     by_folds = gapless.LogisticRegressionCV(
         cv=3, Cs=3, l1_ratios=(0,), use_legacy_attributes=False, scoring="accuracy"
     )
     assert by_folds.fit(X, two).path_.metric == "accuracy"
+
+
+@pytest.mark.parametrize(
+    "model", [gapless.Ridge("loo"), gapless.RidgeCV(), gapless.Lasso("loo"), gapless.LassoCV(cv=5)]
+)
+def test_the_path_of_numbers_has_the_metric_of_generalization(model):
+    X, y = make_data(model, n=40)
+    weights = np.random.default_rng(0).integers(1, 4, len(y))
+    path = model.fit(X, y, sample_weight=weights).path_
+    found = model.generalization_
+    assert path.metric == found.metric
+    # Only the correction for having been chosen lies between the two.
+    assert abs(path.unseen[path.chosen] - found.unseen) < found.standard_error
+    spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+    np.testing.assert_allclose(path.unseen, 1 + path.criterion / spread, rtol=1e-9)
+    np.testing.assert_allclose(path.standard_errors, path.criterion_errors / spread, rtol=1e-9)
+    constant = model.fit(X, np.ones(len(y))).path_
+    assert constant.metric == constant.criterion_metric
+
+
+def test_the_path_of_several_targets_is_in_the_units_of_its_criterion():
+    X, y = make_data(REGRESSORS["ridge"], n=25)
+    path = gapless.RidgeCV().fit(X, np.column_stack([y, 100 * y])).path_
+    assert path.metric == path.criterion_metric == "neg_mean_squared_error"
+    np.testing.assert_array_equal(path.unseen, path.criterion)

@@ -206,7 +206,7 @@ def tuning_of(fitted: Any) -> Tuning | None:
     if isinstance(search, Search) and len(search.unseen):
         return _of_search(search)
     path = getattr(model, "path_", None)
-    if isinstance(path, Path) and path.unseen is not None and path.chosen is not None:
+    if isinstance(path, Path) and path.criterion is not None and path.chosen is not None:
         return _of_path(model, path)
     trace = getattr(model, "trace_", None)
     if isinstance(trace, BoostingTrace) and trace.validation is not None:
@@ -292,15 +292,15 @@ def _of_search(search: Search) -> Tuning:
 
 
 def _of_path(model: Any, path: Path) -> Tuning:
-    assert path.unseen is not None and path.chosen is not None
-    errors = np.full(len(path.unseen), np.nan)
-    if path.standard_errors is not None:
-        errors = path.standard_errors
+    assert path.criterion is not None and path.chosen is not None
+    errors = np.full(len(path.criterion), np.nan)
+    if path.criterion_errors is not None:
+        errors = path.criterion_errors
     order = np.argsort(path.strengths)
     return _tuning(
         model._strength_name,
         path.strengths[order],
-        path.unseen[order],
+        path.criterion[order],
         errors[order],
         int(np.flatnonzero(order == path.chosen)[0]),
         _metric_of(model),

@@ -105,7 +105,7 @@ class SparseSearch:
             "alphas_": alphas[0] if is_same else alphas,
         }
         values = self._values(float(best.strengths[at]), self.ratios[k])
-        shown = best.shown(best.strengths, at, SCORES["squared"])
+        shown = best.shown(best.strengths, at, SCORES["squared"], self.data.y)
         return PathChoice(values, best.parameters[at], shown, paths, k, at, status, extra)
 
     def _values(self, alpha: float, ratio: float) -> dict[str, float]:

@@ -338,7 +338,7 @@ class LogisticRegressionCV(LogisticRegression):
         by = None if self.scoring in (None, "warn") else self.scoring
         if by is None and self.cv != LOO:
             by = "accuracy"
-        shown = path.shown(Cs, int(at), by or SCORES["logistic"])
+        shown = path.shown(Cs, int(at), by or SCORES["logistic"], None)
         extra = self._attributes(data, Cs, tables, scores, values)
         start = path.parameters[at]
         if not self.refit:

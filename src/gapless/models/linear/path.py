@@ -19,6 +19,8 @@ from ...problem import Parameters
 from ...unseen import metric_name
 
 Array = np.ndarray
+# The share of the variance of the targets that a model explains.
+EXPLAINED = metric_name("r2")
 # The name of minus the mean loss as a score, as in scikit-learn.
 SCORES = {
     "squared": "neg_mean_squared_error",
@@ -47,8 +49,15 @@ class Path(ShownInNotebook):
     chosen : int, default=None
         Position of the strength that was chosen.
     metric : str, default="score"
-        What `unseen` is; higher is better. Strengths are mostly chosen by minus a mean loss, such
-        as "neg_mean_squared_error", while `generalization_` reports R² or accuracy.
+        What `unseen` is; higher is better. R², as in `generalization_`, where squared errors chose
+        the strength of one target; else the score that chose it, such as "neg_log_loss" where
+        `generalization_` reports the accuracy.
+    criterion : ndarray of shape (m,), default=None
+        The score by which the strength was chosen: mostly minus a mean loss.
+    criterion_errors : ndarray of shape (m,), default=None
+        Its standard error.
+    criterion_metric : str, default="score"
+        What it is, such as "neg_mean_squared_error".
     """
 
     strengths: Array
@@ -59,6 +68,9 @@ class Path(ShownInNotebook):
     standard_errors: Array | None = None
     chosen: int | None = None
     metric: str = "score"
+    criterion: Array | None = None
+    criterion_errors: Array | None = None
+    criterion_metric: str = "score"
 
     def __repr__(self) -> str:
         ends = f"{np.max(self.strengths):.3g} to {np.min(self.strengths):.3g}"
@@ -172,10 +184,12 @@ class ScoredPath:
         )
         return together.by_strength()
 
-    def shown(self, strengths: Array, chosen: int, metric: Any) -> Path:
+    def shown(self, strengths: Array, chosen: int, metric: Any, targets: Array | None) -> Path:
         """The path for users, with strengths in the units of the estimator.
 
-        `metric` is the name of the scorer, or the scorer itself.
+        `metric` is the name of the scorer that chose, or the scorer itself, and `targets` are those
+        of all rows, None for classes: a mean squared error e of one target is shown as R² =
+        1 − e/s, with s the variance of the targets that were scored.
         """
         several = len(self.parameters[0]) > 1
 
@@ -183,15 +197,31 @@ class ScoredPath:
             models = [[getattr(p, name) for p in model] for model in self.parameters]
             return np.stack([np.stack(m, axis=-1) if several else m[0] for m in models])
 
+        unseen, errors, name = self.unseen, self.standard_errors, metric_name(metric)
+        spread = self._spread(targets) if name == SCORES["squared"] else 0.0
+        if spread > 0:
+            unseen, errors = 1 + unseen / spread, errors / spread
         return Path(
             strengths=strengths,
             coefficients=stacked("w"),
             intercepts=stacked("b"),
             gaps=self.gaps,
-            unseen=self.unseen,
-            standard_errors=self.standard_errors,
+            unseen=unseen,
+            standard_errors=errors,
             chosen=chosen,
-            metric=metric_name(metric),
+            metric=EXPLAINED if spread > 0 else name,
+            criterion=self.unseen,
+            criterion_errors=self.standard_errors,
+            criterion_metric=name,
+        )
+
+    def _spread(self, targets: Array | None) -> float:
+        """The variance of the targets of its rows; 0 if there are several for each, or classes."""
+        if targets is None or targets.ndim > 1:
+            return 0.0
+        y = np.asarray(targets[self.rows], dtype=float)
+        return float(
+            np.average((y - np.average(y, weights=self.weights)) ** 2, weights=self.weights)
         )
 
 

@@ -88,7 +88,7 @@ class PathChoice:
             units.means(shown.T, part.weights),
             units.means(by.T, part.weights),
             units.weights,
-            metric="score" if self.path is None else self.path.metric,
+            metric="score" if self.path is None else self.path.criterion_metric,
             select=model.select,
             chosen=int(chosen[0]),
         )

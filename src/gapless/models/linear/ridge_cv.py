@@ -96,7 +96,8 @@ class RidgeSearch:
             extra["cv_results_"] = self._results(path)
         winner = at if np.ndim(alpha) == 0 else -1
         by = model.scoring or (None if model.cv is None else model._default_scoring)
-        shown = path.shown(alphas, at, by or SCORES["squared"])
+        targets = self.data.y if self.data.classes is None else None
+        shown = path.shown(alphas, at, by or SCORES["squared"], targets)
         return PathChoice(
             {"alpha": alpha}, start, shown, [path], 0, winner, extra=extra, scoring=by
         )

@@ -76,7 +76,9 @@ def tune(model: Any, data: Any, callback: Any) -> PathChoice:
     at = best_of(best.unseen, best.standard_errors, model.select)
     values = _values(model, name, float(best.strengths[at]), data, units[k])
     strengths = [_values(model, name, s, data, None)[name] for s in best.strengths]
-    shown = best.shown(np.array(strengths), at, score_of(fitted.problems[0].loss))
+    targets = None if fitted.has_classes else fitted.y
+    metric = score_of(fitted.problems[0].loss)
+    shown = best.shown(np.array(strengths), at, metric, targets)
     return PathChoice(values, best.parameters[at], shown, paths, k, at, paths[-1].status)
 
 
