@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import HuberRegressor, Ridge
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
@@ -344,6 +345,122 @@ def test_averaging_takes_away_variance(rng):
     assert "bias and noise" in str(tree)
     bars = tree.plot().containers
     assert sum(bar.patches[0].get_width() for bar in bars) == pytest.approx(tree.error)
+
+
+class Forecasts(Recorded):
+    """A tree that keeps its probabilities."""
+
+    def fit(self, X, y):
+        self.tree_ = gapless.DecisionTreeClassifier(max_depth=2).fit(X, y)
+        self.classes_ = self.tree_.classes_
+        return self
+
+    def predict_proba(self, X):
+        found = 0.9 * self.tree_.predict_proba(X) + 0.1 / len(self.classes_)
+        Recorded.answers.append((found, self.classes_))
+        return found
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
+def test_losses_of_probabilities_have_parts(rng, monkeypatch, scoring, classes):
+    """The error is scikit-learn's, and the parts those of the definition, row by row."""
+    X, y = numbers(rng, 60)
+    y = np.digitize(y, [0.0] if classes == 2 else [-2.0, 2.0])
+    monkeypatch.setattr(Recorded, "answers", [])
+    found = bias_variance(
+        Forecasts(), X[:30], y[:30], X_test=X[30:], y_test=y[30:], refits=8, scoring=scoring
+    )
+    each = np.zeros((8, 30, classes))
+    for k, (given, known) in enumerate(Recorded.answers):
+        each[k][:, known] = given
+    of, truth, labels = y[30:], np.eye(classes)[y[30:]], range(classes)
+    if scoring == "neg_log_loss":
+        error = np.mean([log_loss(of, p, labels=labels) for p in each])
+        typical = np.exp(np.mean(np.log(each), axis=0))
+        typical /= typical.sum(axis=1, keepdims=True)
+        bias = log_loss(of, typical, labels=labels)
+        variance = np.mean(np.sum(typical * np.log(typical / each), axis=2))
+        best = np.full((30, classes), 1 / classes)
+        distance = np.mean(np.sum(best * np.log(best / typical), axis=1))
+    else:
+        scale = 0.5 if classes == 2 else 1.0
+        error = scale * np.mean(np.sum((each - truth) ** 2, axis=2))
+        typical = each.mean(axis=0)
+        bias = scale * np.mean(np.sum((typical - truth) ** 2, axis=1))
+        variance = scale * np.mean(np.sum((each - typical) ** 2, axis=2))
+        best = np.full((30, classes), 1 / classes)
+        distance = scale * np.mean(np.sum((typical - best) ** 2, axis=1))
+    assert (found.error, found.bias, found.variance) == pytest.approx((error, bias, variance))
+    assert found.error == pytest.approx(found.bias + found.variance) and found.subtracts == 0
+    told = bias_variance(
+        *(Forecasts(), X[:30], y[:30]),
+        **{"X_test": X[30:], "y_test": y[30:], "truth": best, "refits": 8, "scoring": scoring},
+    )
+    assert told.bias == pytest.approx(distance)
+    assert told.noise + told.bias + told.variance == pytest.approx(told.error)
+
+
+def test_parts_of_absolute_errors_and_of_r2(rng):
+    X, y = numbers(rng, 60)
+    tree = gapless.DecisionTreeRegressor(max_depth=3)
+    options = {"X_test": X[30:], "y_test": y[30:], "refits": 9}
+    squared = bias_variance(tree, X[:30], y[:30], **options)
+    share = bias_variance(tree, X[:30], y[:30], scoring="r2", **options)
+    spread = np.var(y[30:])
+    for part in ("error", "bias", "variance"):
+        assert getattr(share, part) == pytest.approx(getattr(squared, part) / spread)
+    assert share.loss == "1 − R²"
+    # Each model is the same constant or another: the median is one of them.
+    low, high = DummyRegressor(strategy="constant", constant=0.0), np.abs(y[30:]).mean()
+    one = bias_variance(low, X[:30], y[:30], scoring="neg_mean_absolute_error", **options)
+    assert (one.error, one.bias, one.variance) == pytest.approx((high, high, 0.0))
+    found = bias_variance(tree, X[:30], y[:30], scoring="neg_mean_absolute_error", **options)
+    assert found.error == pytest.approx(found.bias + found.variance)
+    assert found.adds - found.subtracts == pytest.approx(found.variance) and found.adds > 0
+    outside = bias_variance(tree, X, y, scoring="neg_mean_absolute_error", truth=y, refits=9)
+    assert outside.noise == 0.0 and outside.loss == "absolute error"
+
+
+def test_scores_without_parts_are_refused(rng):
+    X, y = numbers(rng, 30)
+    with pytest.raises(ValueError, match="no parts that add up; for Ridge choose from neg_mean"):
+        bias_variance(Ridge(), X, y, scoring="accuracy")
+    with pytest.raises(ValueError, match="choose from accuracy, neg_log_loss"):
+        bias_variance(gapless.DecisionTreeClassifier(), X, y > 0, scoring="f1")
+    with pytest.raises(ValueError, match="needs probabilities"):
+        bias_variance(gapless.RidgeClassifier(), X, y > 0, scoring="neg_log_loss")
+    with pytest.raises(ValueError, match="needs targets that differ"):
+        bias_variance(Ridge(), X, np.ones(30), scoring="r2")
+    with pytest.raises(ValueError, match="truth has shape"):
+        tree = gapless.DecisionTreeClassifier()
+        bias_variance(tree, X, y > 0, scoring="neg_log_loss", truth=y > 0, refits=2)
+
+
+def test_parts_are_drawn_on_a_logarithmic_axis_on_request(rng):
+    X, y = numbers(rng, 30)
+    assert bias_variance(Ridge(), X, y, refits=3).plot(log=True).get_xscale() == "log"
+
+
+def test_a_validation_curve_draws_losses_and_what_explodes_on_a_logarithmic_axis(rng):
+    X, y = numbers(rng, 40, d=1)
+    model = make_pipeline(PolynomialFeatures(), gapless.LinearRegression())
+    of = (model, X, y, "polynomialfeatures__degree", [1, 2, 14])
+    losses = validation_curve(*of, scoring="neg_mean_squared_error")
+    assert losses.is_loss and losses.unseen.min() < 20 * losses.unseen.max()
+    axes = losses.plot()
+    assert axes.get_yscale() == "log" and axes.get_ylabel() == "mean squared error"
+    np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), -losses.unseen)
+    assert losses.plot(log=False).get_yscale() == "linear"
+    calm = validation_curve(*of[:-1], [1, 2], scoring="neg_mean_squared_error").plot()
+    assert calm.get_yscale() == "linear"
+    shares = validation_curve(*of)
+    assert not shares.is_loss and shares.plot().get_ylabel() == "R²"
+    axes = shares.plot(log=True)
+    assert axes.get_yscale() == "log" and axes.get_ylabel() == "1 − R²"
+    np.testing.assert_allclose(axes.get_lines()[1].get_ydata(), 1 - shares.unseen)
+    with pytest.raises(ValueError, match="is above 1"):
+        validation_curve(*of, scoring=lambda model, X, y: 7.0).plot(log=True)
 
 
 class Tiring(Ridge):
