@@ -12,6 +12,8 @@ from matplotlib.patheffects import withStroke
 
 from .style import DASHES, DOTTED, INK, PAPER, SOFT, axes_for, of_class
 
+# The area of a mark, for FEW points or more.
+FEW, LARGE, SMALL = 200, 26, 16
 PALE = 0.75  # how much white is mixed into the colours of the regions
 # Where lines of equal probability are drawn, and how: the border is the thick one.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -63,7 +65,7 @@ def decision(
     -------
     axes : matplotlib Axes
     """
-    axes = axes_for(axes, 5.2, 4.6)
+    axes = axes_for(axes, 6.0, 4.6)
     pale = ListedColormap([_paler(of_class(k)["color"]) for k in range(len(classes))])
     axes.pcolormesh(x, y, regions, cmap=pale, vmin=-0.5, vmax=len(classes) - 0.5, rasterized=True)
     if scores is not None:
@@ -121,7 +123,7 @@ def probabilities(
     axes : matplotlib Axes
         With the border, where both classes are equally probable, as a thick line.
     """
-    axes = axes_for(axes, 5.2, 4.6)
+    axes = axes_for(axes, 6.0, 4.6)
     ends = [_paler(of_class(k)["color"]) for k in range(2)]
     shades = LinearSegmentedColormap.from_list("probability", [ends[0], to_rgb(PAPER), ends[1]])
     axes.pcolormesh(x, y, values, cmap=shades, vmin=0, vmax=1, rasterized=True)
@@ -145,7 +147,7 @@ def _draw_points(
     for k, name in enumerate(classes):
         mark = of_class(k) | {"edgecolors": PAPER, "linewidths": 0.5}
         x1, x2 = points[labels == k].T
-        axes.scatter(x1, x2, s=26, label=str(name), **mark)
+        axes.scatter(x1, x2, s=LARGE if len(points) <= FEW else SMALL, label=str(name), **mark)
 
 
 def _framed(axes: Axes, names: tuple[str, str], legend: bool, title: str | None = None) -> Axes:
@@ -190,7 +192,7 @@ def planes(
     -------
     axes : matplotlib Axes
     """
-    axes = axes_for(axes, 5.2, 4.6)
+    axes = axes_for(axes, 6.0, 4.6)
     _draw_points(axes, points, labels, classes)
     for k, (name, normal, offset, margin) in enumerate(lines):
         # The first two colours are those of the classes.
