@@ -395,3 +395,13 @@ def test_a_group_of_zero_counts_has_no_minimiser_and_its_column_is_named(power, 
     assert TweedieRegressor(power=power, alpha=0.01).fit(X, y).certificate_.kind == "optimal"
     y[0] = 1.0
     assert TweedieRegressor(power=power, alpha=0.0).fit(X, y).certificate_.kind == "optimal"
+
+
+def test_huber_takes_columns_that_are_far_from_zero(rng):
+    X = rng.normal(size=(300, 3))
+    y = X @ [1.0, -2.0, 0.5] + rng.standard_t(2, size=300)
+    near, far = HuberRegressor().fit(X, y), HuberRegressor(tol=1e-3).fit(X + 2.0**33, y)
+    # Shifted, the columns themselves are rounded to 2⁻¹⁹.
+    np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-4)
+    assert far.scale_ == pytest.approx(near.scale_, rel=1e-4)
+    assert far.n_iter_ <= 20

@@ -13,20 +13,17 @@ from .._ground.threads import single_blas
 from ..problem import Parameters, Problem
 from ._base import Registered, Solution, Solver, registered, registry, run
 from .auto import alternative, choose
+from .distant_columns import distant_mean, solve_centred
 from .dual import begun_by_descent, descend_briefly, descend_together, is_quick
 from .joint_gram import KeptGram
 from .polish import finish
 from .repeated_columns import gathered
 from .row_space import RowSpace, is_wide
 
-Array = np.ndarray
-
 # The status of a solution after which nothing else is begun.
 ENDS = ("interrupted", "time_limit", "callback")
 # The row space must have this many times fewer coordinates to be worth the detour.
 NARROWER = 4
-# Columns farther from 0 than this multiple of their spread are centred; looked at in a few rows.
-DISTANT, FEW_ROWS = 1e4, 64
 # The tolerance for easier losses, whose solutions are only starts.
 EASED = 1e-3
 
@@ -104,10 +101,10 @@ def _solved(
 
     `spaces` keeps the row spaces of designs, which problems on the same rows share.
     """
-    mean = _distant_mean(problem) if chosen.is_exact and problem.fit_bias else None
+    mean = distant_mean(problem) if chosen.is_exact else None
     if mean is not None:
-        how = (options, polish, again, spaces)
-        return _solved_centred(mean, chosen, problem, start, *how)
+        how = {"options": options, "polish": polish, "again": again, "spaces": spaces}
+        return solve_centred(mean, problem, start, partial(_solved, chosen, **how))
     if _is_moved(chosen, problem):
         if problem.design not in spaces:
             spaces[problem.design] = RowSpace.of(problem.design)
@@ -154,35 +151,6 @@ def _solved(
         return solution
     solution = _finished(problem, solution, options["tol"])
     return _second_try(problem, solution, options) if again else solution
-
-
-def _distant_mean(problem: Problem) -> Array | None:
-    """The mean of dense columns that lie far from 0 for their spread; None if none does.
-
-    Judged by a few rows, so that it costs nothing where it is not needed.
-    """
-    design = problem.design
-    if design.is_sparse or design.center is not None or not problem.n:
-        return None
-    rows = design.rows(slice(None, None, max(problem.n // FEW_ROWS, 1))).dense()
-    spread = np.ptp(rows, axis=0)
-    if not np.any((spread > 0) & (np.abs(rows[0]) > DISTANT * spread)):
-        return None
-    mean = design.transposed_times(problem.weights) / problem.weights.sum()
-    return mean if np.all(np.isfinite(mean)) else None
-
-
-def _solved_centred(
-    mean: Array, chosen: Solver, problem: Problem, start: Parameters | None, *how
-) -> Solution:
-    """The solution with centred columns: uncentred, rounding would hide the gradients."""
-    moved = replace(problem, design=problem.design.shifted(mean))
-    if start is not None:
-        start = replace(start, b=start.b + mean @ start.w)
-    solution = _solved(chosen, moved, start, *how)
-    trace, found = solution.trace, solution.parameters
-    trace.iterates = [(w, b - mean @ w) for w, b in trace.iterates]
-    return replace(solution, parameters=replace(found, b=np.asarray(found.b - mean @ found.w)))
 
 
 def _left(max_iter: int | None, steps: int) -> int | None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..problem import Parameters, WithScale
 from ._base import Callback, Point, Registered, Solution, registry, run
+from .distant_columns import distant_mean, solve_centred
 from .newton_steps import inner
 from .normal_equations import NormalMatrix
 
@@ -44,7 +45,11 @@ def solve_with_scale(
 ) -> Solution:
     """Minimise until the gap is at most tol·P₀."""
     method = Registered(NAME, _iterates, lambda problem: None, 200)
-    return run(method, problem, start, tol=tol, max_iter=max_iter, callback=callback)
+    options = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    mean = distant_mean(problem)
+    if mean is None:
+        return run(method, problem, start, **options)
+    return solve_centred(mean, problem, start, lambda moved, at: run(method, moved, at, **options))
 
 
 @dataclass(frozen=True, eq=False)
