@@ -22,5 +22,6 @@ if TYPE_CHECKING:
         known_offset,
     )
     from .optimality import Conditions, Violation
+    from .recession import why_endless
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

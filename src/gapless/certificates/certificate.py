@@ -44,7 +44,7 @@ from .recession import (
     PARTLY_SEPARATED,
     SEPARATED,
     ZEROS,
-    recession,
+    why_endless,
 )
 
 Array = np.ndarray
@@ -351,7 +351,7 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
     if not np.isfinite(primal) or not np.isfinite(problem.scale):
         return _refused(problem, tol, _why_infinite(problem, w))
     if not (problem.penalty.is_convex and problem.loss.is_convex):
-        reason = recession(problem, w, b, z)
+        reason = why_endless(problem, w, b, z)
         if reason:
             endless = _unbounded(problem, tol, "none", _endless(problem, reason), primal)
             return replace(endless, no_minimiser=reason)
@@ -372,7 +372,7 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
         kkt=best.conditions,
         method=method,
     )
-    reason = recession(problem, w, b, z)
+    reason = why_endless(problem, w, b, z)
     if reason:
         verdict = _endless(problem, reason)
         return replace(certificate, kind="none", verdict=verdict, no_minimiser=reason)

@@ -1,6 +1,6 @@
 """Objectives without a minimiser, and why: separated classes, a group of zero counts, one class.
 
-Called by `certificates` alone. The objective falls for ever along a direction, so its infimum is
+The objective falls for ever along a direction, so its infimum is
 never attained, and a gap to it would say nothing about the coefficients.
 """
 
@@ -27,7 +27,7 @@ ZEROS, ALL_ZEROS = "zeros", "all zeros"
 FALLING = "falling"
 
 
-def recession(problem: Problem, w: Array, b: Array, z: Array) -> str:
+def why_endless(problem: Problem, w: Array, b: Array, z: Array) -> str:
     """Why the objective falls for ever along a direction that the parameters point in; "" if not.
 
     Only coefficients without a cost may grow for ever: their part of (w, b) is the direction, made

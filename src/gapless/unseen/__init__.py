@@ -53,7 +53,15 @@ if TYPE_CHECKING:
     from .population import Population, as_numbers, cumulated, draw_rows, equal_rows
     from .predicting import intervals_of, predict_set, predict_with_intervals, sets_of
     from .refittable import Model, OnlyRefittable, Refittable
-    from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
+    from .remembering import (
+        GIVEN,
+        JUDGED,
+        Remembering,
+        as_fitted,
+        given_to_fit,
+        refuse_other_data,
+        take_over,
+    )
     from .resampled_clusters import ResampledClusters, Stability, judge_stability, stability
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
     from .scores import ExplainedLoss, Judge, metric_name

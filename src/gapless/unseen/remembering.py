@@ -31,7 +31,7 @@ JUDGED: Declaration = {
     "certificate_": Maybe(Value(Certificate)),
     "generalization_": Maybe(Value(Generalization)),
 }
-PRIVATE = ("_training", "_choice", "_calibration")
+PRIVATE = ("_training", "_choice", "_calibration", "_deferred")
 # The objective of a fit, recomputed from its data, differs by rounding alone, at most this part.
 SAME_OBJECTIVE = 1e-6
 
@@ -58,6 +58,19 @@ def as_fitted(estimator: Any) -> Any:
     twin = object.__new__(type(estimator))
     vars(twin).update(vars(estimator) | given)
     return twin
+
+
+def refuse_other_data(
+    name: str, found: float, expected: float, scale: float, rounding: float = 0.0
+) -> None:
+    """An error if the objective of a fit, recomputed from its data, is not what it was."""
+    room = SAME_OBJECTIVE * (abs(expected) + scale) + rounding
+    if np.isfinite(expected) and not abs(found - expected) <= room:
+        raise ValueError(
+            f"the model does not match these data: the objective is {found:.9g}, and was "
+            f"{expected:.9g} when {name} was fitted; X, y, the weights or what the model has "
+            "learned have changed since. Fit again."
+        )
 
 
 class Remembering:
@@ -111,14 +124,7 @@ class Remembering:
     def _check_objective(self, found: float, rounding: float = 0.0) -> None:
         """Refuse data on which the objective of the model differs from that of its fit."""
         known: Certificate = self.certificate_
-        expected = known.primal
-        room = SAME_OBJECTIVE * (abs(expected) + known.scale) + rounding
-        if np.isfinite(expected) and not abs(found - expected) <= room:
-            raise ValueError(
-                f"the model does not match these data: the objective is {found:.9g}, and was "
-                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or what "
-                "the model has learned have changed since. Fit again."
-            )
+        refuse_other_data(type(self).__name__, found, known.primal, known.scale, rounding)
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that returns the scores z[i] for row i, requested by X = [[i]]."""

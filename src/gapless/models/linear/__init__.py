@@ -14,6 +14,7 @@ from ..._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from ._base import SELECT, LinearModel, Mapped
     from .concave_paths import mcp_path, scad_path
+    from .deferred import changed
     from .generalized import GammaRegressor, PoissonRegressor, TweedieRegressor
     from .huber import HuberRegressor
     from .kkt import ABSENT, KKT_STATUS

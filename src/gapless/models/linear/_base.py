@@ -7,6 +7,7 @@ summed.
 
 from __future__ import annotations
 
+import functools
 import time
 import warnings
 from contextlib import suppress
@@ -43,6 +44,7 @@ from ...unseen import (
     uncorrected,
 )
 from . import summaries
+from .deferred import Deferred, are_exact, changed, may_wait
 from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
@@ -71,7 +73,6 @@ NOT_CONVERGED = {
 }
 # The parameter of every estimator that can choose its strength.
 SELECT = {"select": [StrOptions({"min", "1se"})]}
-CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
 # The part of the time limit that the certificates may take after the solver has used all of it.
 FOR_CERTIFICATES = 0.1
 
@@ -126,6 +127,10 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     _treats_columns_alike: ClassVar[bool] = True
     # Why theory knows no standard errors of the coefficients, whatever the objective; "" if it may.
     _no_errors: ClassVar[str] = ""
+    # Whether a fit may leave its certificate to the first reader, and what that will need.
+    _defers: ClassVar[bool] = False
+    _deferred: Deferred | None = None
+    _on_demand: ClassVar[tuple[str, ...]] = (*Remembering._on_demand, "certificate_")
     # The parameter for the strength of the penalty, if it can be chosen by leave-one-out.
     _strength_name: ClassVar[str | None] = None
     # For a class that only chooses, such as RidgeCV: the estimator it settles on, which defines
@@ -178,10 +183,11 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             learned |= choice.attributes()
         learned["_training"], learned["_choice"] = (narrow, problems), choice
         learned["_calibration"] = None
-        take_over(self, learned)
+        take_over(self, {"_deferred": None} | learned)
         if _is_interrupted(solutions):
             raise KeyboardInterrupt
-        self._warn_if_stopped(problems[0], solutions)
+        if self._deferred is None:
+            self._warn_if_stopped(problems[0], solutions)
         return self
 
     # ---- what a subclass defines -----------------------------------------------------------------
@@ -370,28 +376,62 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             learned["feature_names_in_"] = data.feature_names
         if features is not None:
             learned["features_"] = features
-        certificates = self._certificates(problems, solutions, learned)
-        learned["certificate_"] = sum(certificates)
+        stored = unpack(problems, learned["coef_"], learned["intercept_"], dual)
+        certificates: list[Certificate] = []
+        if self._defers and self.time_limit is None and may_wait(problems, stored, solutions):
+            learned["_deferred"] = Deferred.of(self, problems, solutions)
+        else:
+            certificates = self._certificates(problems, solutions, stored)
+            learned["certificate_"] = sum(certificates)
         return learned | self._specifics(data, learned, solutions, certificates)
 
     def _specifics(self, data, learned, solutions, certificates) -> dict[str, Any]:
         """What this kind of estimator adds to the learned attributes, or reshapes."""
         return {}
 
-    def _certificates(self, problems, solutions, learned) -> list[Certificate]:
+    def _certificates(self, problems, solutions, stored) -> list[Certificate]:
         """One certificate per problem, for the parameters as they are stored."""
-        stored = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
         seconds = None if self.time_limit is None else FOR_CERTIFICATES * self.time_limit
         try:
             if not _is_interrupted(solutions):
                 with time_limit(seconds):
-                    exact = [solution.solver in CLOSED_FORMS for solution in solutions]
-                    return certify_all(problems, stored, self.tol, exact)
+                    return certify_all(problems, stored, self.tol, are_exact(solutions))
         except TimeLimit:
             pass
         except KeyboardInterrupt:
             solutions[-1] = replace(solutions[-1], status="interrupted")
         return [_unchecked(p, s, self.tol, self._further) for p, s in zip(problems, solutions)]
+
+    @functools.cached_property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """How far the objective is from the best possible one; computed on first access.
+
+        The fit keeps a reference to its data. If they change before, this raises a ValueError.
+        """
+        check_is_fitted(self)
+        if self._deferred is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has no certificate, and no training data to compute "
+                "one; call gapless.certify(model, X, y, sample_weight)."
+            )
+        found = self._deferred.certificate
+        self._deferred = None
+        return found
+
+    def __getstate__(self):
+        # Other copies and files have no data from which the certificate could be computed later.
+        state = super().__getstate__()
+        if self._deferred is None:
+            return state
+        try:
+            return state | {"certificate_": self.certificate_}
+        except ValueError:
+            return state | {"certificate_": changed()}
+
+    def __copy__(self):
+        twin = object.__new__(type(self))
+        vars(twin).update(super().__getstate__() | {"_deferred": self._deferred})
+        return twin
 
     def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
         """Warn that the gap is too large, or that no minimum exists, and what would help."""

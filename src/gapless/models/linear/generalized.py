@@ -39,6 +39,7 @@ class GeneralizedLinearRegressor(LinearRegressor):
     _multi_output = False
     _averages = True
     _takes_offset = True
+    _defers = True
     _strength_name = "alpha"
     _guide = "generalized_linear_models"
     _peer_solvers: ClassVar[dict[str, str]] = {

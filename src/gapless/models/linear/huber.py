@@ -73,6 +73,7 @@ class HuberRegressor(LinearRegressor):
     _examples: ClassVar[Examples] = (Example("diabetes", {"alpha": 0.01}),)
 
     _multi_output = False
+    _defers = True
     _guide = "generalized_linear_models"
     _stored: ClassVar[Declaration] = {
         **LinearRegressor._stored,

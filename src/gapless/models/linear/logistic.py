@@ -76,6 +76,7 @@ class LogisticRegression(LinearClassifier):
 
     _examples: ClassVar[Examples] = (Example("breast_cancer", {"l1_ratio": 1.0}), Example("wine"))
 
+    _defers = True
     _strength_name = "C"
     _stored: ClassVar[Declaration] = {
         **LinearClassifier._stored,

@@ -32,7 +32,8 @@ verbose : int
 n_jobs : int
     Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
 certificate_ : Certificate
-    How far the fit can be from the best possible one, summed over all problems.
+    How far the fit can be from the best possible one, summed over all problems; some fits leave it
+    to be computed on first access.
 generalization_ : Generalization
     Estimated score on unseen data; computed on first access.
 """

@@ -35,7 +35,7 @@ from ...penalties import ElasticNet, Penalty
 from ...problem import Problem
 from ...solvers import Adam, AveragedMomentum, Momentum, Nesterov, Plain, Update, solve_many
 from ...unseen import as_fitted, given_to_fit, take_over
-from ..linear import DATA, LinearModel, Refit, dense, pack, stored_coefficients, unpack
+from ..linear import DATA, LinearModel, Refit, changed, dense, pack, stored_coefficients, unpack
 from .descent import Descent, State
 from .passes import Passes, Run, Visits, as_parameters
 from .refits import StochasticFit
@@ -50,11 +50,6 @@ OPTIMAL = 1e-3
 LITTLE_WORK, FEW_STEPS = 1e8, 30
 # A fit that is this many times worse than no model at all has diverged.
 DIVERGED = 10.0
-# The certificate of a copy whose data have changed before anybody read it.
-CHANGED = (
-    "no bound is known: X, y or the weights had changed since the fit when the model was copied; "
-    "gapless.certify(model, X, y) computes one."
-)
 # scikit-learn's words, so that filters of warnings keep working.
 NOT_CONVERGED = (
     "Maximum number of iteration reached before convergence. Consider increasing max_iter to "
@@ -124,7 +119,6 @@ class StochasticModel(LinearModel):
         "_state": Unused(),
         "_given": Unused(),
     }
-    _on_demand: ClassVar[tuple[str, ...]] = (*LinearModel._on_demand, "certificate_")
     # Whether a fit computes its certificate, which then must cost little.
     _is_certified_at_once: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict] = {
@@ -452,7 +446,7 @@ class StochasticModel(LinearModel):
             try:
                 _ = self.certificate_
             except ValueError:
-                return super().__getstate__() | {"certificate_": without_bound(CHANGED)}
+                return super().__getstate__() | {"certificate_": changed()}
         return super().__getstate__()
 
     def __copy__(self):
