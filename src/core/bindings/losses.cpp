@@ -9,9 +9,10 @@ namespace {
 using DerivativesOfRows = void (*)(const double*, const double*, Index, double*, double*, double*);
 using ConjugatesOfRows = void (*)(const double*, const double*, Index, double*);
 
-template <DerivativesOfRows of_rows>
-void derivatives(VectorIn<double> y, VectorIn<double> z, VectorOut<double> value,
-                 VectorOut<double> gradient, VectorOut<double> curvature) {
+template <class OfRows>
+void fill_derivatives(const OfRows& of_rows, const VectorIn<double>& y, const VectorIn<double>& z,
+                      VectorOut<double> value, VectorOut<double> gradient,
+                      VectorOut<double> curvature) {
     const Index n = extent(y, 0);
     for (Index length : {extent(z, 0), extent(value, 0), extent(gradient, 0), extent(curvature, 0)})
         check(length == n, "all arrays must have an entry per row");
@@ -19,13 +20,48 @@ void derivatives(VectorIn<double> y, VectorIn<double> z, VectorOut<double> value
     of_rows(y.data(), z.data(), n, value.data(), gradient.data(), curvature.data());
 }
 
-template <ConjugatesOfRows of_rows>
-void conjugates(VectorIn<double> y, VectorIn<double> u, VectorOut<double> value) {
+template <class OfRows>
+void fill_conjugates(const OfRows& of_rows, const VectorIn<double>& y, const VectorIn<double>& u,
+                     VectorOut<double> value) {
     const Index n = extent(y, 0);
     for (Index length : {extent(u, 0), extent(value, 0)})
         check(length == n, "all arrays must have an entry per row");
     nb::gil_scoped_release released;
     of_rows(y.data(), u.data(), n, value.data());
+}
+
+template <DerivativesOfRows of_rows>
+void derivatives(VectorIn<double> y, VectorIn<double> z, VectorOut<double> value,
+                 VectorOut<double> gradient, VectorOut<double> curvature) {
+    fill_derivatives(of_rows, y, z, value, gradient, curvature);
+}
+
+template <ConjugatesOfRows of_rows>
+void conjugates(VectorIn<double> y, VectorIn<double> u, VectorOut<double> value) {
+    fill_conjugates(of_rows, y, u, value);
+}
+
+// Between 1 and 2, where the loss is convex.
+void check_power(double power) { check(1 < power && power < 2, "power must be between 1 and 2"); }
+
+void tweedie_derivatives_of(double power, VectorIn<double> y, VectorIn<double> z,
+                            VectorOut<double> value, VectorOut<double> gradient,
+                            VectorOut<double> curvature) {
+    check_power(power);
+    const auto of_rows = [power](auto... arrays) { tweedie_derivatives(power, arrays...); };
+    fill_derivatives(of_rows, y, z, value, gradient, curvature);
+}
+
+void tweedie_conjugates_of(double power, VectorIn<double> y, VectorIn<double> u,
+                           VectorOut<double> value) {
+    check_power(power);
+    const auto of_rows = [power](auto... arrays) { tweedie_conjugate(power, arrays...); };
+    fill_conjugates(of_rows, y, u, value);
+}
+
+SmoothLoss tweedie_of(double power) {
+    check_power(power);
+    return {LossKind::tweedie, power};
 }
 
 template <DerivativesOfRows of_rows>
@@ -86,10 +122,18 @@ void define_loss_functions(nb::module_& m) {
     define_derivatives<gamma_derivatives>(m, "gamma_derivatives");
     define_conjugate<poisson_conjugate>(m, "poisson_conjugate");
     define_conjugate<gamma_conjugate>(m, "gamma_conjugate");
-    nb::enum_<SmoothLoss>(m, "SmoothLoss")
-        .value("logistic", SmoothLoss::logistic)
-        .value("poisson", SmoothLoss::poisson)
-        .value("gamma", SmoothLoss::gamma);
+    m.def("tweedie_derivatives", &tweedie_derivatives_of, "power"_a, array("y"), array("z"),
+          array("value"), array("gradient"), array("curvature"));
+    m.def("tweedie_conjugate", &tweedie_conjugates_of, "power"_a, array("y"), array("u"),
+          array("value"));
+    const auto of_kind = [](LossKind kind) {
+        return [kind](nb::handle) { return SmoothLoss{kind}; };
+    };
+    nb::class_<SmoothLoss>(m, "SmoothLoss")
+        .def_prop_ro_static("logistic", of_kind(LossKind::logistic))
+        .def_prop_ro_static("poisson", of_kind(LossKind::poisson))
+        .def_prop_ro_static("gamma", of_kind(LossKind::gamma))
+        .def_static("tweedie", &tweedie_of, "power"_a);
     define_pass<float>(m);
     define_pass<double>(m);
 }

@@ -71,23 +71,83 @@ struct Gamma {
     }
 };
 
+struct Tweedie {
+    double a, b;
+
+    explicit Tweedie(double power) : a(2 - power), b(power - 1) {}
+
+    // y^a (exp(x) − 1 − x), given y^a and y^a exp(x).
+    GAPLESS_BODY static double excess(double unit, double raised, double x) {
+        return std::abs(x) < near_minimum ? unit * series_of_excess(x) : raised - unit - unit * x;
+    }
+
+    GAPLESS_BODY Derivatives derivatives(double y, double z) const {
+        const double log_y = log_of(y > 0 ? y : 1.0), t = z - log_y, unit = exp_of_any(a * log_y);
+        const double rising = exp_of_any(a * z), falling = y > 0 ? y * exp_of_any(-b * z) : 0.0;
+        const double of_amount =
+            excess(unit, rising, a * t) / a + excess(unit, falling, -b * t) / b;
+        return {y > 0 ? of_amount : rising / a, rising - falling, a * rising + b * falling};
+    }
+};
+
 // All rows go through loops of this length, so that equal rows are rounded equally.
 constexpr Index stretch = 64;
 
 template <class Loss>
-void derivatives_of_stretch(const double* y, const double* z, double* value, double* gradient,
-                            double* curvature) {
+void derivatives_of_stretch(const Loss& loss, const double* y, const double* z, double* value,
+                            double* gradient, double* curvature) {
 #pragma omp simd
     for (Index i = 0; i < stretch; ++i) {
-        const Derivatives at = Loss::derivatives(y[i], z[i]);
+        const Derivatives at = loss.derivatives(y[i], z[i]);
         value[i] = at.value, gradient[i] = at.gradient, curvature[i] = at.curvature;
     }
 }
 
 template <class Loss>
-void conjugates_of_stretch(const double* y, const double* u, double* value) {
+void conjugates_of_stretch(const Loss&, const double* y, const double* u, double* value) {
 #pragma omp simd
     for (Index i = 0; i < stretch; ++i) value[i] = Loss::conjugate(y[i], u[i]);
+}
+
+// With v = u / y^a the conjugate is u log y + y^a (vt − φ(t)) at the t where exp(at) − exp(−bt) =
+// v. For v > 0 Newton's method solves at = log(v + exp(−bt)), whose difference is concave and
+// rises: after a step it stays below the root, and needs no safeguard. For v < 0, −t is found
+// alike.
+void conjugates_of_stretch(const Tweedie& loss, const double* y, const double* u, double* value) {
+    constexpr double least = std::numeric_limits<double>::min();
+    constexpr int most_steps = 100;
+    const double a = loss.a, b = loss.b;
+    double v[stretch], unit[stretch], log_y[stretch], t[stretch];
+#pragma omp simd
+    for (Index i = 0; i < stretch; ++i) {
+        log_y[i] = log_of(y[i] > 0 ? y[i] : 1.0), unit[i] = exp_of_any(a * log_y[i]);
+        v[i] = u[i] / unit[i];
+        const double size = std::max(std::abs(v[i]), least), own = v[i] > 0 ? a : b;
+        t[i] = std::max(log_of(size) / own, log_of(1 + size) / (own + (1 - own) / (1 + size)));
+    }
+    for (int step = 0; step < most_steps; ++step) {
+        int moved = 0;
+        // Each row ends by itself, so that it does not depend on its neighbours.
+#pragma omp simd reduction(+ : moved)
+        for (Index i = 0; i < stretch; ++i) {
+            const double size = std::max(std::abs(v[i]), least), own = v[i] > 0 ? a : b;
+            const double falling = exp_of((own - 1) * t[i]), sum = size + falling;
+            const double change = (log_of(sum) - own * t[i]) / (own + (1 - own) * falling / sum);
+            const bool moves = std::abs(change) > 4 * eps * (1 + std::abs(t[i]));
+            t[i] += moves ? change : 0.0;
+            moved += moves;
+        }
+        if (!moved) break;
+    }
+#pragma omp simd
+    for (Index i = 0; i < stretch; ++i) {
+        const double at = v[i] > 0 ? t[i] : -t[i];
+        const double up = loss.excess(1.0, exp_of_any(a * at), a * at) / a;
+        const double down = loss.excess(1.0, exp_of_any(-b * at), -b * at) / b;
+        const double p = std::max(u[i], least);
+        const double of_none = u[i] < 0 ? infinity : p * (log_of(p) - 1) / a;
+        value[i] = y[i] > 0 ? u[i] * log_y[i] + unit[i] * (v[i] * at - up - down) : of_none;
+    }
 }
 
 // The last rows, and ones to fill the stretch.
@@ -101,26 +161,26 @@ struct Rest {
 };
 
 template <class Loss>
-void derivatives(const double* y, const double* z, Index n, double* value, double* gradient,
-                 double* curvature) {
+void derivatives(const Loss& loss, const double* y, const double* z, Index n, double* value,
+                 double* gradient, double* curvature) {
     const Index whole = n / stretch * stretch, rows = n - whole;
     for (Index i = 0; i < whole; i += stretch)
-        derivatives_of_stretch<Loss>(y + i, z + i, value + i, gradient + i, curvature + i);
+        derivatives_of_stretch(loss, y + i, z + i, value + i, gradient + i, curvature + i);
     const Rest rest(y + whole, z + whole, rows);
     double last[3][stretch];
-    derivatives_of_stretch<Loss>(rest.y, rest.z, last[0], last[1], last[2]);
+    derivatives_of_stretch(loss, rest.y, rest.z, last[0], last[1], last[2]);
     std::copy_n(last[0], rows, value + whole);
     std::copy_n(last[1], rows, gradient + whole);
     std::copy_n(last[2], rows, curvature + whole);
 }
 
 template <class Loss>
-void conjugates(const double* y, const double* u, Index n, double* value) {
+void conjugates(const Loss& loss, const double* y, const double* u, Index n, double* value) {
     const Index whole = n / stretch * stretch, rows = n - whole;
-    for (Index i = 0; i < whole; i += stretch) conjugates_of_stretch<Loss>(y + i, u + i, value + i);
+    for (Index i = 0; i < whole; i += stretch) conjugates_of_stretch(loss, y + i, u + i, value + i);
     const Rest rest(y + whole, u + whole, rows);
     double last[stretch];
-    conjugates_of_stretch<Loss>(rest.y, rest.z, last);
+    conjugates_of_stretch(loss, rest.y, rest.z, last);
     std::copy_n(last, rows, value + whole);
 }
 
@@ -138,7 +198,8 @@ double sum(const double* v, Index n) {
 // The rows of a range: their part of the sums is added to `sums`. z and spare have an entry per
 // row.
 template <class Loss, class X>
-void pass_over_piece(const LossPass<X>& pass, Range rows, double* z, double* spare, double* sums) {
+void pass_over_piece(const Loss& loss, const LossPass<X>& pass, Range rows, double* z,
+                     double* spare, double* sums) {
     const Index d = pass.x.columns, n = rows.size(), begin = rows.begin;
     const Block<X, double> block{pass.x.data + begin * d, d, n, d, nullptr, pass.center};
     double* scores = pass.scores + begin;
@@ -146,7 +207,7 @@ void pass_over_piece(const LossPass<X>& pass, Range rows, double* z, double* spa
     add_times(block, Entry::value, pass.w, scores);
     for (Index i = 0; i < n; ++i) z[i] = scores[i] + pass.b;
     double* value = pass.value ? pass.value + begin : spare;
-    derivatives<Loss>(pass.y + begin, z, n, value, pass.gradient + begin, pass.curvature + begin);
+    derivatives(loss, pass.y + begin, z, n, value, pass.gradient + begin, pass.curvature + begin);
     const double* slope = pass.gradient + begin;
     if (pass.weights) {
         // A row of weight 0 counts 0 even where its loss overflows.
@@ -163,7 +224,7 @@ void pass_over_piece(const LossPass<X>& pass, Range rows, double* z, double* spa
 }
 
 template <class Loss, class X>
-void pass_over_rows(const LossPass<X>& pass, int threads, const Poll& poll) {
+void pass_over_rows(const Loss& loss, const LossPass<X>& pass, int threads, const Poll& poll) {
     // A piece of the rows stays in the second cache between its two products.
     constexpr Index entries = Index(1) << 14, longest = 1024, shortest_lane = 4096, most_lanes = 32;
     const Index n = pass.x.rows, d = pass.x.columns;
@@ -183,8 +244,8 @@ void pass_over_rows(const LossPass<X>& pass, int threads, const Poll& poll) {
                      const Range rows = part(l, lane, n);
                      for (Index i = rows.begin; i < rows.end; i += step) {
                          checkpoint();
-                         pass_over_piece<Loss>(pass, {i, std::min(i + step, rows.end)}, z.get(),
-                                               spare.get(), of_lane);
+                         pass_over_piece(loss, pass, {i, std::min(i + step, rows.end)}, z.get(),
+                                         spare.get(), of_lane);
                      }
                  });
     std::fill_n(pass.product, d, 0.0);
@@ -199,13 +260,15 @@ void pass_over_rows(const LossPass<X>& pass, int threads, const Poll& poll) {
 
 template <class X>
 void loss_pass(SmoothLoss loss, const LossPass<X>& pass, int threads, const Poll& poll) {
-    switch (loss) {
-        case SmoothLoss::logistic:
-            return pass_over_rows<Logistic>(pass, threads, poll);
-        case SmoothLoss::poisson:
-            return pass_over_rows<Poisson>(pass, threads, poll);
-        case SmoothLoss::gamma:
-            return pass_over_rows<Gamma>(pass, threads, poll);
+    switch (loss.kind) {
+        case LossKind::logistic:
+            return pass_over_rows(Logistic{}, pass, threads, poll);
+        case LossKind::poisson:
+            return pass_over_rows(Poisson{}, pass, threads, poll);
+        case LossKind::gamma:
+            return pass_over_rows(Gamma{}, pass, threads, poll);
+        case LossKind::tweedie:
+            return pass_over_rows(Tweedie(loss.power), pass, threads, poll);
     }
 }
 template void loss_pass(SmoothLoss, const LossPass<float>&, int, const Poll&);
@@ -213,25 +276,34 @@ template void loss_pass(SmoothLoss, const LossPass<double>&, int, const Poll&);
 
 void logistic_derivatives(const double* y, const double* z, Index n, double* value,
                           double* gradient, double* curvature) {
-    derivatives<Logistic>(y, z, n, value, gradient, curvature);
+    derivatives(Logistic{}, y, z, n, value, gradient, curvature);
 }
 
 void poisson_derivatives(const double* y, const double* z, Index n, double* value, double* gradient,
                          double* curvature) {
-    derivatives<Poisson>(y, z, n, value, gradient, curvature);
+    derivatives(Poisson{}, y, z, n, value, gradient, curvature);
 }
 
 void gamma_derivatives(const double* y, const double* z, Index n, double* value, double* gradient,
                        double* curvature) {
-    derivatives<Gamma>(y, z, n, value, gradient, curvature);
+    derivatives(Gamma{}, y, z, n, value, gradient, curvature);
+}
+
+void tweedie_derivatives(double power, const double* y, const double* z, Index n, double* value,
+                         double* gradient, double* curvature) {
+    derivatives(Tweedie(power), y, z, n, value, gradient, curvature);
 }
 
 void poisson_conjugate(const double* y, const double* u, Index n, double* value) {
-    conjugates<Poisson>(y, u, n, value);
+    conjugates(Poisson{}, y, u, n, value);
 }
 
 void gamma_conjugate(const double* y, const double* u, Index n, double* value) {
-    conjugates<Gamma>(y, u, n, value);
+    conjugates(Gamma{}, y, u, n, value);
+}
+
+void tweedie_conjugate(double power, const double* y, const double* u, Index n, double* value) {
+    conjugates(Tweedie(power), y, u, n, value);
 }
 
 }  // namespace gapless

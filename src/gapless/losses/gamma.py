@@ -19,7 +19,11 @@ class Gamma(Loss):
     dispersion = float("nan")
     targets = "positive"
     is_self_concordant = True
-    smooth_loss = core.SmoothLoss.gamma
+
+    @property
+    def smooth_loss(self):
+        """What the core calls it."""
+        return core.SmoothLoss.gamma
 
     def value(self, y, z):
         return self.derivatives(y, z)[0]

@@ -19,7 +19,11 @@ class Poisson(Loss):
     dispersion = 1.0
     targets = "nonnegative"
     is_self_concordant = True
-    smooth_loss = core.SmoothLoss.poisson
+
+    @property
+    def smooth_loss(self):
+        """What the core calls it."""
+        return core.SmoothLoss.poisson
 
     def value(self, y, z):
         return self.derivatives(y, z)[0]

@@ -1,10 +1,12 @@
 """Tweedie loss: amounts whose variance is a power of their mean exp(z), many of them perhaps 0."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from ._base import Array, Loss, log_mean
+from .._ground import core
+from ._base import Array, Loss, by_core, log_mean
 from .gamma import Gamma
 from .poisson import Poisson
 
@@ -45,7 +47,16 @@ class Tweedie(Loss):
         """Both exponents are then at most 1."""
         return self.is_convex
 
+    @property
+    def smooth_loss(self):
+        """The core knows the convex ones."""
+        if not self.is_convex:
+            return None
+        return core.SmoothLoss.tweedie(self.power) if self._end is None else self._end.smooth_loss
+
     def value(self, y, z):
+        if self.is_convex:
+            return self.derivatives(y, z)[0]
         if self.power < 2:
             is_zero = y == 0
             scale = np.where(is_zero, 1, y)
@@ -54,33 +65,35 @@ class Tweedie(Loss):
         return y**self._a * self._excess(z - np.log(y))
 
     def gradient(self, y, z):
+        if self.is_convex:
+            return self.derivatives(y, z)[1]
         return self._rising(z) - self._falling(y, z)
 
     def curvature(self, y, z):
         """ℓ″, or if that may be negative, its mean over y, exp((2 − p)z)."""
-        if not self.is_convex:
-            return self._rising(z)
-        return self._a * self._rising(z) + self._b * self._falling(y, z)
+        return self.derivatives(y, z)[2] if self.is_convex else self._rising(z)
 
     def derivatives(self, y, z):
-        rising, falling = self._rising(z), self._falling(y, z)
-        curvature = self._a * rising + self._b * falling if self.is_convex else rising
-        return self.value(y, z), rising - falling, curvature
+        if self._end is not None:
+            return self._end.derivatives(y, z)
+        if self.is_convex:
+            return by_core(partial(core.tweedie_derivatives, self.power), 3, y, z)
+        rising = self._rising(z)
+        return self.value(y, z), rising - self._falling(y, z), rising
 
     def conjugate(self, y, u):
-        if self.power == 1:
-            return Poisson().conjugate(y, u)
-        if self.power == 2:
-            return Gamma().conjugate(y, u)
+        if self._end is not None:
+            return self._end.conjugate(y, u)
+        if self.is_convex:
+            return by_core(partial(core.tweedie_conjugate, self.power), 1, y, u)[0]
         scale = np.where(y > 0, y, 1)
         unit = scale**self._a
         v = u / unit
-        outside = u > 0 if self.power > 2 else (u < 0) & ((y == 0) | (self.power <= 0))
-        t = np.zeros_like(v)
-        if self.power > 1:
-            t = np.where(v < 0, -_slope_inverse(-v, self._b, self._a), t)
-        if self.power < 2:
-            t = np.where(v > 0, _slope_inverse(v, self._a, self._b), t)
+        outside = u > 0 if self.power > 2 else u < 0
+        if self.power > 2:
+            t = np.where(v < 0, -_slope_inverse(-v, self._b, self._a), 0)
+        else:
+            t = np.where(v > 0, _slope_inverse(v, self._a, self._b), 0)
         value = u * np.log(scale) + unit * (v * t - self._excess(t))
         if self.power < 2:
             p = np.maximum(u, np.finfo(u.dtype).tiny)
@@ -88,10 +101,8 @@ class Tweedie(Loss):
         return np.where(outside, np.inf, value)
 
     def dual_domain(self, y):
-        if self.power == 1:
-            return Poisson().dual_domain(y)
-        if self.power == 2:
-            return Gamma().dual_domain(y)
+        if self._end is not None:
+            return self._end.dual_domain(y)
         if self.power > 2:
             return np.array(-np.inf), np.array(0.0)
         if self.power <= 0:
@@ -108,6 +119,11 @@ class Tweedie(Loss):
     def without_offset(self, y, offset):
         # The deviance of cy and cμ is c^(2−p) times that of y and μ.
         return y * np.exp(-offset), np.exp(self._a * offset)
+
+    @property
+    def _end(self):
+        """The same loss, if it is at one of the ends of the convex ones."""
+        return {1.0: Poisson(), 2.0: Gamma()}.get(self.power)
 
     @property
     def _a(self):
@@ -129,8 +145,7 @@ class Tweedie(Loss):
     def _excess(self, t):
         """φ(t): 0 at t = 0, without cancellation."""
         with np.errstate(over="ignore"):
-            rising = np.expm1(self._a * t) / self._a if self._a else t
-            return rising + (np.expm1(-self._b * t) / self._b if self._b else -t)
+            return np.expm1(self._a * t) / self._a + np.expm1(-self._b * t) / self._b
 
 
 def _slope_inverse(v: Array, a: float, b: float) -> Array:
