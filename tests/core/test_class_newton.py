@@ -8,7 +8,7 @@ import pytest
 from gapless._ground import core
 from gapless._ground.design import Design
 from gapless._ground.threads import single_blas
-from gapless.losses import Logistic, Softmax
+from gapless.losses import Softmax
 from gapless.penalties import L2
 from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import class_newton, solve
@@ -19,15 +19,14 @@ def problem_of(rng, n, d, classes, *, order="C", fit_bias=True, weights=None, l2
     scores = X @ rng.normal(size=(d, classes)) / np.std(X) + 2 * rng.normal(size=(n, classes))
     y = np.argmax(scores, axis=1)
     y[:classes] = np.arange(classes)
-    is_binary = classes == 2
     return Problem(
         Design(np.asarray(X, order=order)),
-        np.where(y == 1, 1.0, -1.0) if is_binary else y,
-        Logistic() if is_binary else Softmax(),
+        y,
+        Softmax(),
         L2(l2),
         np.ones(n) if weights is None else weights,
         fit_bias,
-        None if is_binary else classes,
+        classes,
     )
 
 
@@ -99,8 +98,8 @@ def test_a_matrix_without_a_factor_is_said_to_have_none():
     x = np.linspace(-1, 1, 20)[:, None]
     X = np.ascontiguousarray(np.hstack([x, x]))
     y = (np.arange(20) % 3 == 0).astype(np.int64)
-    newton = core.ClassNewton(X, y, np.ones(20), np.full(2, 1e-14), 1, True, 1.0, True, False)
-    arrays = np.zeros((2, 1)), np.zeros(1), np.empty((20, 1)), np.empty((20, 1)), np.empty((2, 1))
+    newton = core.ClassNewton(X, y, np.ones(20), np.full(2, 1e-14), 2, True, 1.0, True, False)
+    arrays = np.zeros((2, 2)), np.zeros(2), np.empty((20, 2)), np.empty((20, 2)), np.empty((2, 2))
     with single_blas():
         primal = newton.begin(*arrays, math.inf)
         assert newton.step(*arrays, primal, math.inf)[:2] == (False, primal)
@@ -119,3 +118,9 @@ def test_wrong_arrays_are_refused(change, said):
     given["y"] = given["y"].astype(np.int64)
     with pytest.raises(ValueError, match=said):
         core.ClassNewton(np.ones((6, 2)), *given.values(), 3, True, 1.0, False, False)
+
+
+def test_one_column_of_scores_is_refused():
+    y = np.zeros(6, dtype=np.int64)
+    with pytest.raises(ValueError, match="at least two classes"):
+        core.ClassNewton(np.ones((6, 2)), y, np.ones(6), np.ones(2), 1, True, 1.0, False, False)

@@ -16,12 +16,12 @@ public:
                      bool by_gradients)
         : x_(x), y_(y), weights_(weights), l2_(l2) {
         Dense<double> data = dense(x_);
-        check(outputs >= 1, "there must be at least one column of scores");
+        check(outputs >= 2, "there must be at least two classes");
         check(extent(y_, 0) == data.rows && extent(weights_, 0) == data.rows,
               "y and weights must have one entry per row of X");
         check(extent(l2_, 0) == data.columns, "l2 must have one entry per column of X");
         for (Index i = 0; i < data.rows; ++i)
-            check(0 <= y_.data()[i] && y_.data()[i] < std::max<Index>(outputs, 2),
+            check(0 <= y_.data()[i] && y_.data()[i] < outputs,
                   "y must number the classes from 0 on");
         n_ = data.rows, d_ = data.columns, outputs_ = outputs;
         newton_ = std::make_unique<ClassNewton>(

@@ -171,7 +171,6 @@ void ClassNewton::multiply_transposed(const double* r, double* out, const Blas& 
 }
 
 double ClassNewton::loss(const double* z, double* p, double* slope) const {
-    if (K_ == 1) return loss_of_two(z, p, slope);
     for (Index i = 0; i < n_; ++i) {
         const double largest = *std::max_element(z + i * K_, z + (i + 1) * K_);
         for (Index k = i * K_; k < (i + 1) * K_; ++k) p[k] = z[k] - largest;
@@ -200,23 +199,6 @@ double ClassNewton::loss(const double* z, double* p, double* slope) const {
             slope[k] = s * p[k];
         }
         slope[y] = -s * others;  // 1 − p would lose the digits of a p near 1
-    }
-    return sum;
-}
-
-double ClassNewton::loss_of_two(const double* z, double* p, double* slope) const {
-    double sum = 0;
-    for (Index i = 0; i < n_; ++i) {
-        const double s = problem_.weights[i];
-        const Index y = problem_.y[i];
-        // exp(−|z|) is at most 1: nothing overflows.
-        const double e = std::exp(-std::abs(z[i])), q = 1 / (1 + e);
-        p[i] = z[i] >= 0 ? q : e * q;
-        slope[i] = y ? -s * (z[i] >= 0 ? e * q : q) : s * p[i];
-        if (s > 0)
-            sum += s * (std::log1p(e) - std::min(y ? z[i] : -z[i], 0.0));
-        else
-            slope[i] = 0;
     }
     return sum;
 }
@@ -258,7 +240,7 @@ bool ClassNewton::solve_jointly(const ClassIterate& at, const Blas& blas) {
         }
     for (Index k = 0; k < K_; ++k)
         for (Index j = 0; j < d_; ++j) H[(k * m + j) * (size + 1)] += problem_.l2[j];
-    if (problem_.has_bias && K_ > 1) {
+    if (problem_.has_bias) {
         // The same shift of all scores changes nothing; this makes H regular, with steps that sum
         // to 0 over the classes as the gradient does.
         double trace = 0;

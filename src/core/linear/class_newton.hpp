@@ -1,6 +1,6 @@
-// Newton's method for the logistic loss of two classes and the softmax loss of several, with a
-// ridge penalty, on dense data so small that a step takes less time than Python needs to request
-// one: P = Σ sᵢ ℓ(yᵢ, zᵢ) + ½ Σⱼ l2ⱼ ‖wⱼ‖², z = Xw + b.
+// Newton's method for the softmax loss with a ridge penalty, on dense data so small that a step
+// takes less time than Python needs to request one: P = Σ sᵢ ℓ(yᵢ, zᵢ) + ½ Σⱼ l2ⱼ ‖wⱼ‖², z = Xw +
+// b.
 //
 // A step solves the Newton equations by a factor of the whole Hessian if it is small, else by
 // conjugate gradients with one factorised block for all classes (Böhning 1992, Annals of the
@@ -31,7 +31,7 @@ private:
     std::vector<double> a_, scale_;
 };
 
-// What is minimised. One column of scores means two classes, 0 and 1.
+// What is minimised; every class has a column of scores.
 struct ClassProblem {
     Dense<double> x;
     const std::int64_t* y;
@@ -73,7 +73,6 @@ private:
     void multiply(const double* w, const double* b, double* z, const Blas& blas) const;
     void multiply_transposed(const double* r, double* out, const Blas& blas) const;
     double loss(const double* z, double* p, double* slope) const;
-    double loss_of_two(const double* z, double* p, double* slope) const;
     void gradient_at(ClassIterate& at, const Blas& blas);
     bool solve_jointly(const ClassIterate& at, const Blas& blas);
     bool solve_by_products(const ClassIterate& at, const Context& context);

@@ -1,7 +1,7 @@
-"""Newton's method for class probabilities, compiled, for small data.
+"""Newton's method for the probabilities of several classes, compiled, for small data.
 
 On a few hundred rows a step takes less time than the dozens of NumPy calls that describe it, so the
-core takes whole steps. It knows the logistic loss of two classes and the softmax loss. Called by
+core takes whole steps. It knows the softmax loss; `row_newton` knows that of two classes. Called by
 `newton`, which continues where the core finds no better point.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from .._ground import core
 from .._ground.interrupt import deadline
 from .._ground.threads import single_blas
-from ..losses import Logistic, Softmax
+from ..losses import Softmax
 from ..problem import Parameters, Problem
 from ._base import Point
 from .newton_steps import strengths
@@ -26,9 +26,9 @@ Array = np.ndarray
 
 # Up to this many entries of X times scores, NumPy's calls take longer than their arithmetic.
 MOST_PRODUCTS = 5_000_000
-# Up to this many unknowns (of several classes, of two) the whole Hessian is factorised; beyond,
-# conjugate gradients are faster. The Hessian costs rows × unknowns².
-FEW_UNKNOWNS, FEW_FEATURES, MOST_OPERATIONS = 100, 500, 2e7
+# Up to this many unknowns the whole Hessian is factorised; beyond, conjugate gradients are faster.
+# The Hessian costs rows × unknowns².
+FEW_UNKNOWNS, MOST_OPERATIONS = 100, 2e7
 # Solvers compute a certificate at ten times the tolerance because most estimate their gap less
 # well. Here the estimate is the gap, except for the bias.
 GAP_MARGIN = 10.0
@@ -36,44 +36,34 @@ GAP_MARGIN = 10.0
 
 def is_taken(problem: Problem) -> bool:
     """Whether the core knows the loss and the penalty and the data are small."""
-    design, K = problem.design, problem.outputs or 1
-    if type(problem.loss) not in (Logistic, Softmax) or getattr(problem.loss, "base2", False):
+    design, K = problem.design, problem.outputs
+    if type(problem.loss) is not Softmax or K is None or not problem.d:
         return False
     if design.is_sparse or design.center is not None or design.dtype != np.float64:
         return False
-    if (type(problem.loss) is Logistic) != (problem.outputs is None) or not problem.d:
-        return False
     is_small = problem.n * problem.d * K <= MOST_PRODUCTS
-    if K == 1:
-        is_small = problem.n * (problem.d + 1) ** 2 <= MOST_OPERATIONS and _is_joint(problem)
     return is_small and bool(np.all(strengths(problem) > 0)) and problem.weights.any()
-
-
-def _is_joint(problem: Problem) -> bool:
-    K = problem.outputs or 1
-    unknowns = K * (problem.d + 1)
-    if K == 1:
-        return unknowns <= FEW_FEATURES
-    return unknowns <= FEW_UNKNOWNS and problem.n * unknowns**2 <= MOST_OPERATIONS
 
 
 def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Newton steps by the core until none improves."""
-    K, is_joint = problem.outputs or 1, _is_joint(problem)
-    l2 = np.ravel(strengths(problem))
+    K = problem.outputs
+    assert K is not None
+    operations = problem.n * (K * (problem.d + 1)) ** 2
+    is_joint = K * (problem.d + 1) <= FEW_UNKNOWNS and operations <= MOST_OPERATIONS
     # The final polish would do the same, at a higher cost per step.
-    settles = problem.n * (K * (problem.d + 1)) ** 2 <= MOST_FACTORED
-    y = problem.y if problem.outputs is not None else problem.y > 0
+    settles = operations <= MOST_FACTORED
+    l2 = np.ravel(strengths(problem))
     newton = core.ClassNewton(
         problem.design.X,
-        np.ascontiguousarray(y, dtype=np.int64),
+        np.ascontiguousarray(problem.y, dtype=np.int64),
         np.ascontiguousarray(problem.weights, dtype=float),
         np.ascontiguousarray(l2),
         K,
         problem.fit_bias,
         problem.scale,
         is_joint,
-        K > 1 and not is_joint and not settles,
+        not is_joint and not settles,
     )
     w = np.array(start.w, dtype=float, order="C").reshape(problem.d, K)
     b = np.array(start.b, dtype=float).reshape(K)
@@ -81,17 +71,7 @@ def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     gradient = np.empty_like(w)
 
     def point(estimate: float) -> Point:
-        shape = () if problem.outputs is None else (K,)
-        theta, product = -slope, l2[:, None] * w - gradient
-        return Point(
-            w.reshape(-1, *shape),
-            b.reshape(shape),
-            z.reshape(-1, *shape),
-            theta.reshape(-1, *shape),
-            estimate,
-            primal,
-            product.reshape(-1, *shape),
-        )
+        return Point(w, b, z, -slope, estimate, primal, l2[:, None] * w - gradient)
 
     def gap_guess() -> float:
         return float(np.sum(gradient**2 / (2 * l2[:, None])))
