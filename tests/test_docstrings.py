@@ -7,9 +7,10 @@ import re
 import pytest
 
 from gapless._ground.docstrings import described, names_of, sections
+from in_one_test import for_each
 from public_estimators import public_estimators
 
-every_estimator = pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)
+every_estimator = for_each(public_estimators())
 
 SHARED = """
 depth : int

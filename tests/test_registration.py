@@ -7,11 +7,10 @@ that a new estimator needs is checked here, each with a sentence that says what 
 import re
 from pathlib import Path
 
-import pytest
-
 from gapless._ground.about import Example
 from gapless.cli.demo import DATA
 from gapless.model_io.names import MODELS, name_of
+from in_one_test import for_each
 from public_estimators import public_estimators
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,7 +28,7 @@ CONTRACTS = [
 # A class of ours and those it descends from; more is a hierarchy that was cut by length.
 MOST_CLASSES = 5
 
-every_estimator = pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)
+every_estimator = for_each(public_estimators())
 
 
 def names(text, cls):
