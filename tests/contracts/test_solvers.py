@@ -8,6 +8,7 @@ own promises in `test_descent`.
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -86,6 +87,13 @@ class Case:
         several = f", {self.outputs} outputs" if self.outputs else ""
         return f"{self.solver}: {self.loss}, {self.penalty}{several}"
 
+    @property
+    def has_bias(self):
+        """Whether it is one of those with a bias: neighbouring losses and penalties differ."""
+        several = self.outputs is not None
+        number = sorted(LOSSES).index(self.loss) + [*PENALTIES].index(self.penalty) + several
+        return number % 2 == 0
+
     def problem(self, rng, **options):
         """A random problem of this kind."""
         options.setdefault("outputs", self.outputs)
@@ -116,11 +124,27 @@ def values_of(cases, *fields):
 
 
 CASES = list(accepted_cases())
-# The cases of each problem, by its name: solvers of the same problem.
-SAME_PROBLEM = defaultdict(list)
-for _case in CASES:
-    SAME_PROBLEM[str(replace(_case, solver="all solvers"))].append(_case)
-each_problem = pytest.mark.parametrize("cases", SAME_PROBLEM.values(), ids=SAME_PROBLEM)
+# A solver of many problems has a bias in every other one, for each loss and for each penalty.
+PROBLEMS_OF = Counter(case.solver for case in CASES)
+MANY = 8
+# Some of the cases, in which any two properties of a case meet; all of a solver of few problems.
+PAIRS = {
+    *covering_pairs(CASES, "solver", "loss", "penalty", "outputs", "has_bias"),
+    *(case for case in CASES if PROBLEMS_OF[case.solver] <= MANY),
+}
+
+
+def pytest_generate_tests(metafunc):
+    """Solvers of the same problem are tested together, since they need one reference."""
+    if "cases" in metafunc.fixturenames:
+        every = metafunc.config.getoption("--every")
+        of_problem = defaultdict(list)
+        for case in CASES:
+            if every or case in PAIRS:
+                of_problem[str(replace(case, solver="all solvers"))].append(case)
+        metafunc.parametrize("cases", list(of_problem.values()), ids=list(of_problem))
+
+
 # Steps of the first order are slow to the last digit; of the others one speaks for each problem.
 SECOND_ORDER = [c for c in CASES if c.solver not in ("ista", "proximal_gradient")]
 # For promises on rows, which reach a solver through the loss alone.
@@ -138,6 +162,7 @@ def test_every_solver_loss_and_penalty_occurs():
 
 def test_every_pair_occurs_among_the_chosen():
     for pair, all_of_them, some in (
+        *((pair, CASES, PAIRS) for pair in combinations(("solver", "loss", "penalty"), 2)),
         (("solver", "loss"), SECOND_ORDER, ROWS),
         (("solver", "penalty"), CASES, STEPS),
     ):
@@ -172,31 +197,14 @@ def assert_recognised(case, solution, problem):
     assert len(again.trace.primal) <= 2, case
 
 
-# A solver of many problems has a bias in every other one, for each loss and for each penalty.
-PROBLEMS_OF = Counter(case.solver for case in CASES)
-MANY = 8
-
-
-def number_of(case):
-    """A number that differs between neighbouring losses, penalties and numbers of outputs."""
-    several = case.outputs is not None
-    return sorted(LOSSES).index(case.loss) + [*PENALTIES].index(case.penalty) + several
-
-
-def has_bias(case):
-    """Whether a case is one of those with a bias."""
-    return number_of(case) % 2 == 0
-
-
 def test_every_solver_loss_and_penalty_occurs_with_a_bias_and_without():
     many = [case for case in CASES if PROBLEMS_OF[case.solver] > MANY]
     for field in ("solver", "loss", "penalty", "outputs"):
         for fit_bias in (True, False):
-            found = {getattr(case, field) for case in many if has_bias(case) == fit_bias}
+            found = {getattr(c, field) for c in many if c in PAIRS and c.has_bias == fit_bias}
             assert found == {getattr(case, field) for case in many}
 
 
-@each_problem
 def test_meets_the_gap_agrees_with_the_default_solver_and_knows_a_solution(
     cases, rng, pytestconfig
 ):
@@ -205,7 +213,7 @@ def test_meets_the_gap_agrees_with_the_default_solver_and_knows_a_solution(
         chosen = [
             case
             for case in cases
-            if every or PROBLEMS_OF[case.solver] <= MANY or has_bias(case) == fit_bias
+            if every or PROBLEMS_OF[case.solver] <= MANY or case.has_bias == fit_bias
         ]
         if not chosen:
             continue
@@ -244,9 +252,18 @@ def test_weight_two_is_a_repeated_row_and_weight_zero_none(case, rng):
     assert abs(first.primal - second.primal) <= 2e-8 * problem.scale
 
 
-@pytest.mark.parametrize(
-    "case", covering(values_of(CASES, "solver", "loss", "penalty"), together=1), ids=str
+# Threads share products, and the rows of some losses; penalties are left to one.
+SHARED = ("gamma", "logistic", "poisson", "softmax")
+BY_THREADS = covering(
+    {
+        case: [("solver", case.solver), ("loss", case.loss if case.loss in SHARED else "other")]
+        for case in CASES
+    },
+    together=1,
 )
+
+
+@pytest.mark.parametrize("case", BY_THREADS, ids=str)
 def test_same_bits_for_any_number_of_threads(case, rng):
     # More entries than one task takes (2¹⁸, core/products.cpp), so that threads share products with
     # vectors, too; bits would differ from the first steps on.
