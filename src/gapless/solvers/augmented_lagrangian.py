@@ -24,6 +24,7 @@ GROWTH = 2.0  # of ρ from one smooth problem to the next, each of which then ta
 ACCURACY = 0.03  # of the solution of a smooth problem, relative to the change of θ it makes
 SHARP = 1e4  # times the first ρ adds digits to a solution
 STEPS = 1000  # at most, for one smooth problem
+NEWTON_STEPS = 100  # where a handful is usual, and more means that rounding stands in the way
 LAST = 3  # slopes before the last that are also tried as bounds at the end
 PATIENCE = 20  # steps without progress after which a smooth problem is abandoned
 FEW = 2000  # rows or features: Newton's equations are solved directly
@@ -126,6 +127,7 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
     while True:
         smooth = _smooth_problem(problem, u, rho)
         lowest = np.inf
+        most = NEWTON_STEPS if _has_newton(smooth) else STEPS
         for step, point in enumerate(_minimise(smooth, Parameters(w, b)), start=1):
             w, b = point.w, point.b
             z = problem.predictions(w, b) if point.z is None else point.z
@@ -133,7 +135,7 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
             # The cost of the proximal term of e: when e is minimised, the gap is of that order.
             change = inner(s * (moved - u), moved - u) / (2 * rho)
             enough = max(ACCURACY * change, least)
-            if step >= STEPS or _is_solved(smooth, point, z, moved, enough):
+            if step >= most or _is_solved(smooth, point, z, moved, enough):
                 break
             if step % PATIENCE == 0:
                 before, lowest = lowest, smooth.primal(w, b, z)
