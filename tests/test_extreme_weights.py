@@ -57,6 +57,8 @@ def test_features_next_to_zero_leave_the_mean(name, scale):
 
 FINITE = (0.0, 5e-324, 1e-300, 1.0, 1e300, 1.7e308)
 ENDS = (*FINITE, -1.0, -1.7e308, np.inf, -np.inf, np.nan)
+# Rows enough for weights that differ; each row is left out once.
+FEW = slice(8)
 STRANGE = re.compile(r"\b(nan|inf)\b")
 
 
@@ -80,15 +82,16 @@ def test_sums_that_are_not_finite_prove_nothing():
         assert "gap is not finite" in found.verdict
 
 
-@pytest.mark.parametrize("weights", [np.geomspace(1e-150, 1e150, 24), np.geomspace(1e-9, 1e9, 24)])
+@pytest.mark.parametrize("largest", [1e150, 1e7])
 @pytest.mark.parametrize("name", REGRESSORS + CLASSIFIERS)
-def test_weights_of_very_different_size_end_in_words(name, weights, capfd):
+def test_weights_of_very_different_size_end_in_words(name, largest, capfd):
     """A fit, or an error that says what to do; LAPACK prints nothing."""
-    target = y if name in REGRESSORS else y > 0
+    target = (y if name in REGRESSORS else y > 0)[FEW]
+    weights = np.geomspace(1 / largest, largest, len(target))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = getattr(gapless, name)().fit(X, target, sample_weight=weights)
+            model = getattr(gapless, name)().fit(X[FEW], target, sample_weight=weights)
             said = f"{model.certificate_} {model.generalization_}"
         except ValueError as error:
             said = str(error)
