@@ -276,14 +276,14 @@ def elastic_net_far_too_strong(rng):
 
 @case(BALANCED)
 def quantile_line(rng):
-    X, _ = line(rng, 200, 2)
-    y = X.sum(axis=1) + rng.exponential(size=200)
+    X, _ = line(rng, 100, 2)
+    y = X.sum(axis=1) + rng.exponential(size=100)
     return g.RiskRegressor(losses.Quantile(0.9), penalties.L2(1e-3)).fit(X, y)
 
 
 @case(UNDER)
 def linear_svr_through_parabola(rng):
-    return g.LinearSVR().fit(*parabola(rng))
+    return g.LinearSVR().fit(*parabola(rng, 60))
 
 
 # ---- linear classification -----------------------------------------------------------------------
@@ -360,7 +360,7 @@ def ridge_classifier_on_circle(rng):
 @case(OVER)
 def linear_svc_60_by_40_with_noise(rng):
     X = rng.normal(size=(80, 40))
-    return g.LinearSVC(C=1e3).fit(*flipped(rng, (X, (X[:, 0] + X[:, 1] > 0) + 0), 0.15))
+    return g.LinearSVC(C=30.0).fit(*flipped(rng, (X, (X[:, 0] + X[:, 1] > 0) + 0), 0.15))
 
 
 # ---- kernels -------------------------------------------------------------------------------------
@@ -378,7 +378,7 @@ def svc_far_too_narrow(rng):
 
 @case(OVER)
 def svc_with_huge_C_and_noise(rng):
-    return g.SVC(C=1e5, gamma=2.0).fit(*flipped(rng, two_clouds(rng, 200, 2, 3.0)))
+    return g.SVC(C=1e5, gamma=2.0).fit(*flipped(rng, two_clouds(rng, 120, 2, 3.0)))
 
 
 @case(UNDER)
@@ -644,35 +644,35 @@ def forest_of_full_trees_on_noise(rng):
 
 @case(OVER)
 def boosting_far_too_long(rng):
-    X, y = step_function(rng, 200, 1.0)
+    X, y = step_function(rng, 150, 1.0)
     return g.GradientBoostingRegressor(
-        n_estimators=150, learning_rate=0.5, max_depth=4, random_state=0
+        n_estimators=80, learning_rate=0.5, max_depth=4, random_state=0
     ).fit(X, y)
 
 
 @case(UNDER)
 def boosting_far_too_short(rng):
-    X, y = sines(rng)
+    X, y = sines(rng, 150)
     return g.GradientBoostingRegressor(n_estimators=3, learning_rate=0.05).fit(X, y)
 
 
 @case(UNDER)
 def boosted_stumps_on_exclusive_or(rng):
-    X, y = exclusive_or(rng, 400)
-    return g.GradientBoostingClassifier(max_depth=1, n_estimators=50).fit(X, y)
+    X, y = exclusive_or(rng, 250)
+    return g.GradientBoostingClassifier(max_depth=1, n_estimators=30).fit(X, y)
 
 
 @case(BALANCED)
 def boosting_on_sines(rng):
-    X, y = sines(rng, 400, 3, 0.5)
-    return g.GradientBoostingRegressor(n_estimators=150, max_depth=2).fit(X, y)
+    X, y = sines(rng, 250, 3, 0.5)
+    return g.GradientBoostingRegressor(n_estimators=100, max_depth=2).fit(X, y)
 
 
 @case(OVER)
 def histogram_boosting_with_flipped_labels(rng):
-    X, y = flipped(rng, two_clouds(rng, 250, 3, 4.0))
+    X, y = flipped(rng, two_clouds(rng, 200, 3, 4.0))
     return g.HistGradientBoostingClassifier(
-        max_iter=100, learning_rate=0.5, min_samples_leaf=2, early_stopping=False
+        max_iter=60, learning_rate=0.5, min_samples_leaf=2, early_stopping=False
     ).fit(X, y)
 
 
@@ -684,7 +684,7 @@ def histogram_boosting_on_circle(rng):
 
 @case(UNDER)
 def one_round_of_adaboost_on_circle(rng):
-    return g.AdaBoostClassifier(n_estimators=1).fit(*circle(rng))
+    return g.AdaBoostClassifier(n_estimators=1).fit(*circle(rng, 200))
 
 
 @case(BALANCED)
