@@ -81,7 +81,7 @@ def test_words_that_say_nothing_leave_the_score_at_chance():
 
 @pytest.mark.parametrize("model", [gapless.LogisticRegression(C="cv"), gapless.LinearSVC(C="cv")])
 def test_weight_2_is_a_row_twice_and_weight_0_none_for_the_strengths(model):
-    X, y = make_words(3)
+    X, y = make_words(3, d=100)
     weights = np.arange(len(y)) % 3
     repeated = np.repeat(np.arange(len(y)), weights)
     weighted = clone(model).fit(X, y, sample_weight=weights)
@@ -111,7 +111,7 @@ def small_samples(monkeypatch):
 @pytest.mark.parametrize("model", [gapless.LogisticRegression(C="cv"), gapless.LinearSVC(C="cv")])
 @pytest.mark.usefixtures("no_verdict")
 def test_sample_of_large_data_decides_and_all_rows_are_fitted(model, small_samples):
-    X, y = make_words(3, n=400)
+    X, y = make_words(3, n=400, d=100)
     fitted = clone(model).fit(X, y)
     [trail] = fitted._choice.paths
     assert trail.method == "hold-out of 20 of a sample of 100"
@@ -139,7 +139,7 @@ def test_strength_of_a_sample_is_that_of_all_rows(averages, small_samples):
 
 @pytest.mark.usefixtures("no_verdict")
 def test_classes_that_a_fold_has_not_seen_do_not_decide():
-    X, y = make_words(3)
+    X, y = make_words(3, d=100)
     rare = np.where(np.arange(len(y)) == 0, 3, y)
     models = [gapless.LogisticRegression(C="cv", l1_ratio=r).fit(X, rare) for r in (0.0, 1.0)]
     usual = gapless.LogisticRegression(C="cv").fit(X, y).path_

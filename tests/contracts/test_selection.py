@@ -1,5 +1,6 @@
 """Strengths chosen by the fit: the best on unseen rows, whatever the order and weights of rows."""
 
+import functools
 import pickle
 
 import numpy as np
@@ -50,6 +51,12 @@ def make_data(model, n=60, d=6, seed=5):
     return X, np.where(score > 0, "yes", "no") if is_classifier else score
 
 
+@functools.cache
+def fitted_to_its_data(model):
+    """The model, fitted once for all tests that only look at it."""
+    return clone(model).fit(*make_data(model))
+
+
 def tuned_values(model):
     return {name: getattr(model, f"{name}_") for name in model._tuned()}
 
@@ -57,7 +64,7 @@ def tuned_values(model):
 @every_model
 def test_fit_is_that_of_the_best_strength_on_its_path(model):
     X, y = make_data(model)
-    model = clone(model).fit(X, y)
+    model = fitted_to_its_data(model)
     path = model.path_
     assert path.chosen == int(np.argmax(path.unseen))
     assert np.all(np.diff(model._choice.paths[0].strengths) < 0)
@@ -72,7 +79,7 @@ def test_fit_is_that_of_the_best_strength_on_its_path(model):
 @quick_models
 def test_one_standard_error_takes_the_strongest_penalty_within_it(model):
     X, y = make_data(model)
-    best = clone(model).fit(X, y)
+    best = fitted_to_its_data(model)
     simple = clone(model).set_params(select="1se").fit(X, y)
     at, chosen = best.path_.chosen, simple.path_.chosen
     enough = best.path_.unseen[at] - best.path_.standard_errors[at]
@@ -100,7 +107,7 @@ def test_weight_two_is_the_row_twice_for_the_choice(model):
 def test_order_of_the_rows_does_not_matter_for_the_choice(model):
     X, y = make_data(model)
     order = np.random.default_rng(1).permutation(len(X))
-    one, other = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
+    one, other = fitted_to_its_data(model), clone(model).fit(X[order], y[order])
     for name, value in tuned_values(one).items():
         assert getattr(other, f"{name}_") == pytest.approx(value, rel=1e-6)
 
