@@ -18,6 +18,7 @@ from gapless.kernels import Spectrum
 from gapless.losses import Hinge
 from gapless.models.svm._base import SupportVectorMachine
 from gapless.penalties import L1
+from in_one_test import for_each
 from public_estimators import public_estimators
 
 ESTIMATORS = [
@@ -26,7 +27,7 @@ ESTIMATORS = [
     if cls is not gapless.BayesDecision  # of a model: tests/contracts/test_decision.py
     and cls().__sklearn_tags__().input_tags.two_d_array  # texts: tests/contracts/test_text.py
 ]
-every_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
+every_estimator = for_each(ESTIMATORS)
 SECONDS = 10.0
 
 
@@ -299,7 +300,7 @@ def test_text_is_not_blamed_for_other_errors():
         model.fit([[1.0], [{}]], [1.0, 2.0])
 
 
-@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if not is_classifier(cls())])
+@for_each([cls for cls in ESTIMATORS if not is_classifier(cls())])
 def test_text_in_the_target_of_a_regression_is_named(cls):
     X, y = make_data(cls)
     labels = y.astype(object)
@@ -331,7 +332,7 @@ def test_one_row(cls):
         np.testing.assert_allclose(result.predict(X[:1]), y[:1], atol=atol)
 
 
-@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if is_classifier(cls())])
+@for_each([cls for cls in ESTIMATORS if is_classifier(cls())])
 def test_one_class(cls):
     """An error that says so, or a model that knows nothing else."""
     X, y = make_data(cls)
