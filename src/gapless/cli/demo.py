@@ -66,6 +66,7 @@ SOLVERS = {
     "iterative soft-thresholding": "ista",
 }
 TOL = 1e-8
+FOLDS = 4
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Row:
 
 
 def fit_models() -> list[Row]:
-    """Fit every model to all its data; its score on unseen rows is that of four folds."""
+    """Fit every model to all its data; its score on unseen rows is that of folds."""
     return [_fit(model, load) for model, load in MODELS]
 
 
@@ -92,7 +93,7 @@ def _fit(model, load: Callable) -> Row:
     # Texts and counts have no scale.
     is_plain = tags.string or tags.positive_only
     scaled = model if is_plain else make_pipeline(StandardScaler(), model)
-    score = np.mean(cross_val_score(scaled, X, y, cv=KFold(4, shuffle=True, random_state=0)))
+    score = np.mean(cross_val_score(scaled, X, y, cv=KFold(FOLDS, shuffle=True, random_state=0)))
     began = time.perf_counter()
     scaled.fit(X, y)
     spent = time.perf_counter() - began
