@@ -1353,8 +1353,9 @@ class Cell:
         return SimpleNamespace(update=self.updates.append)
 
 
-@pytest.mark.parametrize("where", ["script", "axes", "notebook"])
-@pytest.mark.parametrize("is_network", [True, False])
+@pytest.mark.parametrize(
+    ("where", "is_network"), [("script", True), ("axes", False), ("notebook", True)]
+)
 def test_curves_are_drawn_after_every_epoch(where, is_network, seed, monkeypatch):
     X, y = make_data(gapless.MLPRegressor, seed)
     cell = Cell()
