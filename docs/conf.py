@@ -38,14 +38,14 @@ numpydoc_class_members_toctree = False
 autodoc_typehints = "none"
 autosummary_generate = True
 autosummary_ignore_module_all = False
-templates_path = ["templates"]
+templates_path = [str(ROOT / "docs" / "templates")]
 
 sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples")],
     "gallery_dirs": ["gallery"],
     "ignore_pattern": r"/notebooks/|__init__",
     "within_subsection_order": "FileNameSortKey",
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("docs.building.pictures.shown_figures",),
     "plot_gallery": os.environ.get("GALLERY", "yes") != "no",
     "abort_on_example_error": True,
     "remove_config_comments": True,

@@ -5,5 +5,6 @@
 pages.py       links that a code host understands become links of the site; indexes become its tree
 reference.py   the pages of all public names
 benchmarks.py  tables from benchmarks/results
+pictures.py    figures of the gallery, once they are finished
 docstrings.py  an extension of Sphinx: formulas in docstrings are text, not markup
 """

@@ -94,7 +94,9 @@ def by_library(rows: list[dict[str, str]]) -> str:
 def to_an_excess(rows: list[dict[str, str]]) -> str:
     """The same, for each excess to be reached."""
     for row in rows:
-        row["both"] = f"{row['problem']}, to {row['target_excess']} ({row['n']} × {row['d']})"
+        row["both"] = (
+            f"{row['problem']}, to {row['target_excess']} ({int(row['n']):,} × {int(row['d']):,})"
+        )
     lines = [
         [problem, *seconds_and_ratio(ours, theirs, f"{theirs['library']}, {theirs['variant']}")]
         for problem, ours, theirs in fastest(rows, "both")
@@ -106,7 +108,7 @@ def in_one_row(rows: list[dict[str, str]]) -> str:
     """Rows that hold both times."""
     lines = [
         [
-            f"{row['problem']} ({row['rows']} × {row['columns']})",
+            f"{row['problem']} ({int(row['rows']):,} × {int(row['columns']):,})",
             f"{float(row['gapless']):.3g}",
             row["peer"],
             f"{float(row['seconds']):.3g}",
