@@ -33,7 +33,6 @@ models = {
     for name, solver in solvers.items()
 }
 best = LogisticRegression(fit_intercept=False).fit(X, y).certificate_.primal
-# sphinx_gallery_defer_figures
 
 # %%
 # The objective above its minimum after each pass over the rows:

@@ -37,7 +37,6 @@ print(f"with the kernel (⟨x, z⟩ + 1)²: {kernel.score(X, y):.0%} right")
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 decision_grid(kernel, X, y).plot(left, legend=False).set_aspect("equal")
 left.set_title("in x: x₁² − x₁ + x₂² − x₂ = −0.46", loc="left", fontsize="medium")
-# sphinx_gallery_defer_figures
 
 # %%
 # The same points by v and u, and the machine on these two columns.

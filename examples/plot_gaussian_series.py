@@ -28,7 +28,6 @@ for k, degree in enumerate((1, 2, 4, 8)):
     line = {"color": CLASSES[k], "linestyle": DASHES[k % len(DASHES)]}
     left.plot(x, GaussianSeries(degree, gamma).gram(x, z), label=f"up to power {degree}", **line)
 finished(left, "x", "k(x, 1)").legend(frameon=False, fontsize="small")
-# sphinx_gallery_defer_figures
 
 # %%
 # The error over all pairs of points, and the bound on it.

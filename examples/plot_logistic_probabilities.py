@@ -24,7 +24,6 @@ model = LogisticRegression(C=np.inf).fit(X, y)
 print("learned: w = ({:.2f}, {:.2f})".format(*model.coef_[0]), f"b = {model.intercept_[0]:.2f}")
 print("true:    w = (2.00, 1.00) b = 0.00")
 print(f"95 % is reached {np.log(0.95 / 0.05) / np.linalg.norm(model.coef_):.2f} from the border")
-# sphinx_gallery_defer_figures
 
 # %%
 # The decision function on a grid of the plane gives the probabilities p = 1/(1 + exp(−z)).

@@ -36,7 +36,6 @@ for name, loss in losses.items():
     model = RiskRegressor(loss, penalty="none").fit(x[:, None], y)
     lines[name] = model.predict(grid[:, None])
     print(f"{name:>14}: slope {model.coef_[0]:5.2f} (0.50 without the outlier)")
-# sphinx_gallery_defer_figures
 
 # %%
 # The same for classes:

@@ -32,7 +32,6 @@ losses = {
 }
 values = {name: loss.value(y, margins) for name, loss in losses.items()}
 values["squared"] *= 2  # ours is ½(1 − m)², so that its slope is m − 1
-# sphinx_gallery_defer_figures
 
 # %%
 # Which of them bound the 0-1 loss, and what they charge a row that is far on the wrong side:

@@ -18,7 +18,6 @@ from gapless.data import load_builtin
 
 X, y = load_builtin("bits", return_X_y=True)
 model = Perceptron(learning_rate=0.1, shuffle=False, record="rows").fit(X, y)
-# sphinx_gallery_defer_figures
 
 # %%
 # The weights at the start and after each epoch, as a textbook prints them.

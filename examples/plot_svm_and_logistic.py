@@ -25,7 +25,6 @@ X = rng.normal(size=(len(y), 2)) + 0.9 * np.array([[-1.0, -0.5], [1.0, 0.5]])[y]
 train, test = slice(0, 300), slice(300, None)
 svm = SVC(C=1.0, kernel="linear").fit(X[train], y[train])
 logistic = LogisticRegression(C=1.0).fit(X[train], y[train])
-# sphinx_gallery_defer_figures
 
 # %%
 # The losses, and how strongly each row pulls: the derivative of its loss.
@@ -48,7 +47,6 @@ for (name, pull), style in zip(pulls.items(), (STYLES[0], STYLES[2]), strict=Tru
     print(f"{name}: {np.sum(pull > 1e-9)} of {len(t)} rows have a part in w")
 finished(middle, "row, by its pull", "pull", title="sparsity")
 middle.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.9), handlelength=1)
-# sphinx_gallery_defer_figures
 
 # %%
 # What the scores mean: shares of the class among new rows of about the same 1/(1 + exp(−z)).

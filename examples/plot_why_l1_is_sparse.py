@@ -46,7 +46,6 @@ for (name, (order, model)), axes in zip(models.items(), panels, strict=False):
         free=least,
         axes=axes,
     )
-# sphinx_gallery_defer_figures
 
 # %%
 # The same for many strengths:

@@ -39,13 +39,6 @@ def test_every_script_says_what_one_sees(name):
     assert "import gapless" in script.code or "from gapless" in script.code
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_a_figure_is_shown_once_it_is_whole(name):
-    """Where prose divides the code, the site would show, and close, what is drawn above it."""
-    *parts, _ = SCRIPTS[name].path.read_text().split("\n# %%\n")
-    assert all("# sphinx_gallery_defer_figures" in part for part in parts)
-
-
 def test_titles_differ():
     assert len({script.title for script in SCRIPTS.values()}) == len(SCRIPTS)
 

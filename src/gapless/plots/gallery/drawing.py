@@ -126,8 +126,7 @@ def _read(path: Path) -> Script:
     title, _, rest = (ast.get_docstring(tree) or path.stem).partition("\n")
     # The line below the title is drawn with "=".
     paragraphs = rest.strip("=\n").split("\n\n")
-    lines = source.split("\n")[tree.body[0].end_lineno or 0 :]
-    code = "\n".join(line for line in lines if not line.startswith("# sphinx_gallery_"))
+    code = "\n".join(source.split("\n")[tree.body[0].end_lineno or 0 :])
     return Script(
         path.stem.removeprefix("plot_"),
         path,
