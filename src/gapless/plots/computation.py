@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -69,7 +70,7 @@ def computation(
     for k, layer in enumerate(units):
         for i, value in enumerate(layer):
             x, y = at[k][i]
-            look = {"mfc": PAPER, "mec": INK, "mew": 1.4, "zorder": 2}
+            look: dict[str, Any] = {"mfc": PAPER, "mec": INK, "mew": 1.4, "zorder": 2}
             axes.plot(x, y, "o", markersize=NODE, **look)
             axes.text(x, y, _short(value), ha="center", va="center", zorder=4)
             if names is not None:
@@ -89,10 +90,11 @@ def computation(
 def _numbers(axes: Axes, at: np.ndarray, weight: float, slope: float | None) -> None:
     """A weight and its derivative on an edge."""
     paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}
-    common = {"ha": "center", "fontsize": "small", "zorder": 3, "bbox": paper}
-    axes.text(*at, _short(weight), va="center" if slope is None else "bottom", **common)
+    common: dict[str, Any] = {"ha": "center", "fontsize": "small", "zorder": 3, "bbox": paper}
+    x, y = float(at[0]), float(at[1])
+    axes.text(x, y, _short(weight), va="center" if slope is None else "bottom", **common)
     if slope is not None:
-        axes.text(*at, f"∂ = {_short(slope)}", va="top", color=ACCENT, **common)
+        axes.text(x, y, f"∂ = {_short(slope)}", va="top", color=ACCENT, **common)
 
 
 def _short(number: float) -> str:
