@@ -41,7 +41,8 @@ def objective(penalty, v):
 
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-for penalty, axes in zip((Bridge(STRENGTH, power=0.5), L1(STRENGTH)), panels, strict=True):
+penalties = {"λ√|w|": Bridge(STRENGTH, power=0.5), "λ|w|": L1(STRENGTH)}
+for (name, penalty), axes in zip(penalties.items(), panels, strict=True):
     curve = [objective(penalty, v) for v in w]
     plots.functions(w, {"": curve}, names=("w", "objective"), axes=axes)
     for k, start in enumerate((-0.25, 0.45, 1.2)):
@@ -51,11 +52,9 @@ for penalty, axes in zip((Bridge(STRENGTH, power=0.5), L1(STRENGTH)), panels, st
             way, heights, linewidth=1, markersize=4, alpha=0.8, **{**look(k + 1), "linestyle": "-"}
         )
         axes.plot(way[-1], heights[-1], "o", color=INK, markersize=9, mfc="none")
-        print(
-            f"{penalty.name}: from {start:5.2f} to w = {way[-1]:.3f}, objective {heights[-1]:.3f}"
-        )
+        print(f"{name}: from {start:5.2f} to w = {way[-1]:.3f}, objective {heights[-1]:.3f}")
     model = RiskRegressor(penalty=penalty, fit_intercept=False).fit(x, y)
     kind = model.certificate_.kind
-    axes.set_title(f"{penalty.name}: {kind}", fontsize="small", loc="left")
-    print(f"{penalty.name}: gapless finds w = {model.coef_[0]:.3f}, {kind}")
+    axes.set_title(f"{name}: {kind}", fontsize="small", loc="left")
+    print(f"{name}: gapless finds w = {model.coef_[0]:.3f}, {kind}")
 plt.show()

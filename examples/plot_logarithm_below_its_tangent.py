@@ -3,7 +3,7 @@ Why the Kullback-Leibler divergence is never negative
 =====================================================
 
 The logarithm lies below its tangent at 1: ln x ≤ x − 1, with equality at x = 1 alone. With x =
-qᵢ/pᵢ it follows at once that:
+qᵢ/pᵢ this gives:
 
 KL(p‖q) = −Σ pᵢ ln(qᵢ/pᵢ) ≥ −Σ pᵢ(qᵢ/pᵢ − 1) = Σ pᵢ − Σ qᵢ = 0.
 

@@ -47,5 +47,5 @@ axes = plots.functions(
 )
 axes.set_xticks([1, 2, 3, 4])
 axes.axhline(9, color="0.4", linewidth=0.8, linestyle=":")
-axes.annotate("variance of the noise", (3.3, 9), xytext=(0, -12), textcoords="offset points")
+axes.annotate("variance of the noise ", (4, 5), ha="right")
 plt.show()

@@ -23,7 +23,7 @@ X = StandardScaler().fit_transform(powers)
 
 figure, panels = plt.subplots(2, 2, figsize=(9, 5.6), sharex="col", layout="constrained")
 models = {
-    "ridge": RidgeCV(alphas=np.geomspace(1e3, 1e-3, 60)),
+    "ridge": RidgeCV(alphas=np.geomspace(1e3, 1e-5, 60)),
     "lasso": LassoCV(alphas=np.geomspace(2, 0.005, 60), cv=10),
 }
 for (name, model), axes in zip(models.items(), panels.T, strict=True):
