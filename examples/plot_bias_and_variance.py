@@ -4,8 +4,9 @@ Bias and variance
 
 Samples are drawn from the same 20 noisy points of y = (x − 3)², and a polynomial is fitted to
 each. Order 1 is stiff: its lines nearly agree, and all are wrong in the same way, which is bias.
-Order 7 is flexible: its curves are right on average, and each of them is wrong in its own way,
-which is variance. The squared error on new points is the sum: noise + bias + variance, exactly.
+Order 7 is flexible: its curves are nearly right on average, and each of them is wrong in its own
+way, which is variance. The squared error on new points is the sum: noise + bias + variance,
+exactly.
 
 Below, these parts by order, on a logarithmic scale, since the variance explodes: the error is
 lowest where the bias has vanished and the variance is still small.

@@ -7,7 +7,7 @@ the story is the classical one: the training error falls to 0 and the test error
 where exactly one solution fits all rows, and its weights are huge. Beyond, there are many such
 solutions; taken is the one with the smallest norm, which becomes smoother with every feature, and
 the test error descends a second time. A little ridge penalty takes the peak away altogether. Both
-axes are logarithmic, since the error at the peak is thousands of times the others.
+axes are logarithmic, since the error at the peak is a thousand times the lowest.
 """
 
 import matplotlib.pyplot as plt

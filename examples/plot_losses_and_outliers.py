@@ -35,7 +35,7 @@ lines = {}
 for name, loss in losses.items():
     model = RiskRegressor(loss, penalty="none").fit(x[:, None], y)
     lines[name] = model.predict(grid[:, None])
-    print(f"{name:>14}: slope {model.coef_[0]:5.2f} (0.50 without the outlier)")
+    print(f"{name:>14}: slope {model.coef_[0]:5.2f} (the truth is 0.50)")
 
 # %%
 # The same for classes:
