@@ -444,7 +444,8 @@ def test_parts_are_drawn_on_a_logarithmic_axis_on_request(rng):
 
 def test_a_validation_curve_draws_losses_and_what_explodes_on_a_logarithmic_axis(rng):
     X, y = numbers(rng, 40, d=1)
-    model = make_pipeline(PolynomialFeatures(), gapless.LinearRegression())
+    powers = PolynomialFeatures(include_bias=False)
+    model = make_pipeline(powers, StandardScaler(), gapless.LinearRegression())
     of = (model, X, y, "polynomialfeatures__degree", [1, 2, 14])
     losses = validation_curve(*of, scoring="neg_mean_squared_error")
     assert losses.is_loss and losses.unseen.min() < 20 * losses.unseen.max()
