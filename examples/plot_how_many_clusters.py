@@ -8,7 +8,9 @@ cluster, b: (b − a)/max(a, b). It is near 1 where a row clearly belongs, 0 bet
 negative (grey) where another cluster would be nearer.
 
 With too few clusters different groups share one; with too many, groups are cut into halves whose
-silhouettes are short. The mean is largest for the right number.
+silhouettes are short. On this table, picked for its clear gaps, the mean is largest for the right
+number. Where groups touch it prefers fewer: of 40 tables drawn like this one, it was largest for
+four clusters on 18, and for two or three on the others.
 """
 
 import matplotlib.pyplot as plt

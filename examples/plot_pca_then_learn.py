@@ -6,9 +6,10 @@ A table of 5,000 columns that vary along few directions: 30 hidden numbers per r
 columns, and noise. PCA keeps the leading 50 directions, so that a linear model has 50 weights to
 learn rather than 5,000.
 
-The score on unseen rows rises, since the noise of all other directions is gone. And PCA has to be
-done only once: what learners then need is small beside what they take for all columns. (The times
-are those of this machine.)
+PCA has to be done only once, and what learners then need is small beside what they take for all
+columns. Whether the score on unseen rows gains depends on the learner: over six draws of such
+tables the forest gained 0.12 on average, logistic regression and support vectors 0.02, and
+neighbours lost 0.01. (The times are those of this machine.)
 """
 
 from time import process_time
@@ -25,7 +26,7 @@ y = np.where(hidden @ rng.normal(size=30) + rng.normal(size=800) > 0, 1, -1)
 X = hidden @ rng.normal(size=(30, 5000)) + 12 * rng.normal(size=(800, 5000))
 
 began = process_time()
-few = PCA(50, whiten=True).fit(X[:400]).transform(X)
+few = PCA(50).fit(X[:400]).transform(X)
 of_pca = process_time() - began
 models = {
     "logistic regression": LogisticRegression(),
