@@ -7,9 +7,9 @@ every row by the trees that did not draw it gives an honest error without a test
 
 One tree changes a lot with its rows; the vote of many does not, so the error falls with their
 number and then stays. A random forest also lets each split choose among a few random columns only,
-which makes its trees less alike and, on these digits, their vote better; on tables with few useful
-columns plain bagging may win. Dashed: the errors on rows set aside. Those out of bag are a little
-cautious, since each row is judged by a third of the trees only.
+which makes its trees less alike and, on these digits, their vote better; on other tables plain
+bagging does as well. Dashed: the errors on rows set aside. Those out of bag are a little cautious,
+since each row is judged by a third of the trees only.
 """
 
 import matplotlib.pyplot as plt
