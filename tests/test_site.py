@@ -16,6 +16,7 @@ from public_estimators import public_estimators
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+SOURCES = pages.texts()
 TOPICS = (DOCS / "topics.md").read_text()
 # Pages that Sphinx or a script makes.
 MADE = {"gallery/index.rst", "api/index.md", "benchmarks.md"}
@@ -35,13 +36,13 @@ def test_every_page_is_in_the_tree_once():
     assert set(listed) == {*pages.names(), "contributing.md", *MADE} - {"index.md"}
 
 
-@pytest.mark.parametrize("name", pages.texts())
+@pytest.mark.parametrize("name", SOURCES)
 def test_links_of_the_site_resolve(name):
-    text = re.sub(r"^```.*?^```", "", pages.texts()[name], flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```", "", SOURCES[name], flags=re.MULTILINE | re.DOTALL)
     for link in pages.LINK.finditer(text):
         target = (Path(name).parent / link["path"]).as_posix() if link["path"] else name
         target = Path("/", target).resolve().relative_to("/").as_posix()
-        if target in MADE or target in pages.texts() or target in pages.pictures():
+        if target in MADE or target in SOURCES or target in pages.pictures():
             continue
         example = re.fullmatch(
             r"gallery/(?:images/sphx_glr_)?(plot_\w+?)(?:_001\.png|\.rst)", target
