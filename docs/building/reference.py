@@ -99,7 +99,9 @@ def groups() -> list[Group]:
             TABLES,
             (*_top("choose explore"), *_names("gapless.choosing", "gapless.data")),
         ),
-        Group("files", "Model files", FILES, (*_top("save load to_onnx"), *_names("gapless.model_io"))),
+        Group(
+            "files", "Model files", FILES, (*_top("save load to_onnx"), *_names("gapless.model_io"))
+        ),
     ]
 
 
