@@ -78,6 +78,8 @@ class Remembering:
 
     # Attributes computed on demand, from the data of the fit.
     _on_demand: ClassVar[tuple[str, ...]] = ("generalization_",)
+    # Whether the certificate is computed when it is read, and part of files and pickles even so.
+    _keeps_certificate: ClassVar[bool] = False
     # Attributes that every fitted model has, and computes when they are read.
     _computed: ClassVar[tuple[str, ...]] = ()
     # The method that scores rows, on which all predictions of the model rest.
@@ -191,8 +193,21 @@ class Remembering:
         return "_training" in vars(self)
 
     def __getstate__(self):
-        # Neither a copy nor a file includes the training data.
-        state = super().__getstate__()
+        # A file or a pickle has no data from which a certificate could be computed later.
+        if self._keeps_certificate and self._holds_training:
+            _ = self.certificate_
+        return self._without_data()
+
+    def __copy__(self):
+        # A copy is for use at once, and computes nothing.
+        state = self._without_data() if self._keeps_certificate else self.__getstate__()
+        twin = object.__new__(type(self))
+        vars(twin).update(state)
+        return twin
+
+    def _without_data(self) -> dict[str, Any]:
+        """The attributes; neither a copy nor a file includes the training data."""
+        state: Any = super().__getstate__()
         return {k: v for k, v in state.items() if k not in PRIVATE}
 
     def __dir__(self):

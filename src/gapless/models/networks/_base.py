@@ -37,7 +37,7 @@ from ..._ground.validation import Training
 from ...certificates import Certificate
 from ...losses import Loss
 from ...solvers import Memory
-from ...unseen import JUDGED, ChangeDial, as_fitted, more_rounds, take_over
+from ...unseen import JUDGED, ChangeDial, Remembering, as_fitted, more_rounds, take_over
 from .composition import Composition, Weights
 from .engines import BuiltIn, Engine
 from .history import History, Underway
@@ -64,7 +64,7 @@ from .parameters import (
     precision_of,
     refuse_noise,
 )
-from .refits import CertifiedOnDemand, NetworkFit
+from .refits import NetworkFit
 from .torch_engine import torch_engine
 from .training import NOT_FINITE, Descent, Progress, kept_aside, minimise, outputs
 
@@ -104,7 +104,7 @@ class Trained:
     epochs: int
 
 
-class NetworkModel(CertifiedOnDemand, CallbackSupport, BaseEstimator):
+class NetworkModel(Remembering, CallbackSupport, BaseEstimator):
     """Base class of estimators that train a network.
 
     A subclass has `_read` (the data), `_task` (loss and targets), `_layers_for` (the layers) and
@@ -112,6 +112,8 @@ class NetworkModel(CertifiedOnDemand, CallbackSupport, BaseEstimator):
     """
 
     _guide = "networks"
+    _on_demand = (*Remembering._on_demand, "certificate_")
+    _keeps_certificate = True
     _stored: ClassVar[Declaration] = {
         **JUDGED,
         **INPUT,

@@ -20,7 +20,7 @@ from ..._ground.validation import Training, read_weights
 from ...certificates import Certificate
 from ...losses import Loss
 from ...solvers import Adam, StepSize, Update
-from ...unseen import JUDGED, take_over
+from ...unseen import JUDGED, Remembering, take_over
 from .augmentation import Augmentation
 from .composition import Composition, Weights
 from .course import CUTS, Course, Run, as_training, beginning, is_same, targets_for
@@ -30,7 +30,7 @@ from .inputs import rows_of, targets_of
 from .layers import Layer
 from .objective import CURES, Differentiable, Rows, certificate_of, value_and_gradient
 from .predictions import OutputsRead
-from .refits import CertifiedOnDemand, NetworkFit
+from .refits import NetworkFit
 from .torch_engine import torch_engine
 from .training import Progress, outputs
 
@@ -42,7 +42,7 @@ OWN_NAMES = {"max_iter": "epochs", "time_limit": "seconds"}
 CUT_SHORT = "the training was stopped within its first epoch, which cannot be repeated"
 
 
-class Network(CertifiedOnDemand, CallbackSupport, BaseEstimator):
+class Network(Remembering, CallbackSupport, BaseEstimator):
     """A sequence of layers with a loss: forward, backward, update.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ)) + ½α Σ‖W‖²  over the parameters of all layers.
@@ -93,6 +93,8 @@ class Network(CertifiedOnDemand, CallbackSupport, BaseEstimator):
     array([0, 1, 1, 0])
     """
 
+    _on_demand = (*Remembering._on_demand, "certificate_")
+    _keeps_certificate = True
     _stored: ClassVar[Declaration] = {
         **JUDGED,
         "shape_": Numbers(None, types="iu", low=1, high=1 << 31),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.validation import Training
-from ...unseen import ChangeDial, Dial, OnlyRefittable, Remembering, changing
+from ...unseen import ChangeDial, Dial, OnlyRefittable, changing
 
 Array = np.ndarray
 
@@ -22,23 +22,6 @@ FEW_ROWS = 300
 # A richer network has so many times the units of each hidden layer, but no more than these: wider
 # layers are hardly ever too narrow, and take long to train.
 GROWTH, MOST_UNITS = 5, 200
-
-
-class CertifiedOnDemand(Remembering):
-    """A network whose certificate takes long: it is computed when it is read, or not at all."""
-
-    _on_demand = ("generalization_", "certificate_")
-
-    def __getstate__(self):
-        # Pickles and files have no data from which the certificate could be computed later.
-        if self._holds_training:
-            _ = self.certificate_
-        return super().__getstate__()
-
-    def __copy__(self):
-        twin = object.__new__(type(self))
-        vars(twin).update(super().__getstate__())
-        return twin
 
 
 class NetworkFit(OnlyRefittable):
