@@ -27,6 +27,9 @@ CLASSIFIERS = [
     gapless.SGDClassifier(loss="log_loss", random_state=0),
     gapless.Perceptron(),
     gapless.RiskClassifier(loss="hinge"),
+    gapless.RiskClassifier(loss="softmax"),
+    gapless.RiskClassifier(loss="weston_watkins"),
+    gapless.RiskClassifier(kernel="rbf"),
     gapless.LinearDiscriminantAnalysis(),
     gapless.DecisionTreeClassifier(random_state=0),
     gapless.RandomForestClassifier(20, random_state=0),
@@ -38,6 +41,8 @@ CLASSIFIERS = [
     gapless.SVC(kernel="linear", multi_class="ovr"),
     gapless.SVC(kernel="sigmoid", gamma=0.01),
     gapless.SVC(kernel="laplacian"),
+    gapless.SVC(decision_function_shape="ovo"),
+    gapless.SVC(approximation="nystroem", n_components=20),
     gapless.NuSVC(nu=0.2),
     gapless.KNeighborsClassifier(7),
     gapless.KNeighborsClassifier(4, weights="distance", metric="manhattan"),
@@ -58,7 +63,12 @@ REGRESSORS = [
     gapless.HistGradientBoostingRegressor(loss="poisson", **FEW),
     gapless.GradientBoostingRegressor(n_estimators=20, random_state=0),
     gapless.SVR(C=100.0),
+    gapless.SVR(approximation="nystroem", n_components=20),
     gapless.KernelRidge(alpha=0.1, kernel="rbf"),
+    gapless.KernelRidge(alpha=1e-9, kernel="rbf", gamma=0.001),
+    gapless.KernelRidge(kernel="rbf", approximation="nystroem", n_components=20),
+    gapless.RiskRegressor(loss="poisson"),
+    gapless.RiskRegressor(kernel="rbf"),
     gapless.KNeighborsRegressor(5, weights="distance"),
 ]
 
@@ -118,6 +128,25 @@ def test_several_targets():
     np.testing.assert_allclose(run(model, X)["prediction"], model.predict(X), rtol=1e-4, atol=1e-3)
 
 
+def test_votes_that_tie():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3)).astype(np.float32).astype(float)
+    model = gapless.SVC(break_ties=False).fit(X, rng.integers(0, 4, size=120))
+    predicted = model.predict(X)
+    assert np.any(predicted != model.decision_function(X).argmax(axis=1))
+    assert run(model, X)["label"].tolist() == predicted.tolist()
+
+
+def test_neighbours_at_equal_distances():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, size=(120, 3)).astype(float)
+    for metric in ("euclidean", "manhattan"):
+        model = gapless.KNeighborsClassifier(3, metric=metric).fit(X, rng.integers(0, 3, size=120))
+        np.testing.assert_allclose(
+            run(model, X)["probabilities"], model.predict_proba(X), atol=1e-6
+        )
+
+
 def test_rows_on_a_threshold_and_missing_ones_go_the_same_way():
     rng = np.random.default_rng(0)
     X = rng.choice([0.1, 0.2, 0.3, 0.7], size=(300, 3)).astype(np.float32).astype(float)
@@ -150,6 +179,16 @@ def test_pipelines(step):
     np.testing.assert_allclose(run(model, holes)["prediction"], model.predict(holes), rtol=1e-3)
 
 
+def test_steps_alone_and_pipelines_within():
+    X, y = NUMBERS[0].astype(np.float32).astype(float) + 1, NUMBERS[1]
+    scaler = preprocessing.StandardScaler().fit(X)
+    np.testing.assert_allclose(run(scaler, X)["transformed"], scaler.transform(X), atol=1e-4)
+    steps = make_pipeline(preprocessing.StandardScaler(), gapless.PCA(3)).fit(X)
+    np.testing.assert_allclose(run(steps, X)["transformed"], steps.transform(X), atol=1e-4)
+    model = make_pipeline(steps, make_pipeline("passthrough", gapless.Ridge())).fit(X, y)
+    np.testing.assert_allclose(run(model, X)["prediction"], model.predict(X), rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
@@ -158,6 +197,9 @@ def test_pipelines(step):
         (gapless.SVC(kernel="chi2"), "the kernel .* cannot be exported"),
         (gapless.KNeighborsClassifier(metric="chebyshev"), "the metric 'chebyshev'"),
         (gapless.KNeighborsClassifier(ties="nearest"), "ties='first' alone"),
+        (gapless.KNeighborsClassifier(metric_params={"w": [1.0, 9.0]}), "with metric_params"),
+        (gapless.SVC(approximation="random_features", n_components=9), "random features"),
+        (gapless.KernelRidge(kernel="rbf", approximation="random_features"), "random features"),
         (
             gapless.DecisionTreeClassifier(categorical_features=[0]),
             "splits on categories cannot be exported",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -57,16 +58,17 @@ def to_onnx(model: Any) -> Any:
     """A fitted model as an ONNX graph.
 
     Its input `X` has one float32 row for each row to predict. A classifier's outputs are `label`
-    and `probabilities`, or `scores` where the model has no probabilities of its own (support vector
-    machines compute theirs from held-out scores, which stay behind); a regressor's is `prediction`.
-    Numbers are those of the model up to the rounding of float32.
+    and `probabilities`, or `scores` where the loss has no probabilities (support vector machines
+    compute theirs from held-out scores, which stay behind); a regressor's is `prediction`, and that
+    of a scaler or of components is `transformed`. Classes True and False are 1 and 0. Numbers are
+    those of the model up to the rounding of float32.
 
     Parameters
     ----------
     model : estimator or Pipeline
         A fitted linear model, tree, forest, gradient boosting, support vector machine, kernel ridge
-        or nearest-neighbour model of gapless; or a pipeline of scikit-learn's with one at its end
-        and scalers, `SimpleImputer`, `PCA` or `TruncatedSVD` before it.
+        or nearest-neighbour model of gapless; a scaler, `SimpleImputer`, `PCA` or `TruncatedSVD`;
+        or a pipeline of scikit-learn's that ends with one of either kind, after such steps.
 
     Returns
     -------
@@ -93,24 +95,29 @@ def to_onnx(model: Any) -> Any:
         raise ImportError(
             'to_onnx needs the package onnx; install it with: pip install "gapless[onnx]"'
         ) from None
-    before, last = _parts(model)
-    for part in (*before, last):
+    parts = _parts(model)
+    if not parts:
+        raise ExportError("the pipeline has no step, so there is nothing to export.")
+    for part in parts:
         check_is_fitted(part)
-    first = before[0] if before else last
-    graph = Graph(onnx, int(first.n_features_in_))
+    *before, last = parts
+    graph = Graph(onnx, int(parts[0].n_features_in_))
     X = Graph.ROWS
     for step in before:
         X = _found(step, STEPS)(step, graph, X)
-    _writer(last)(last, graph, X)
+    if type(last).__name__ in STEPS:
+        found = STEPS[type(last).__name__](last, graph, X)
+        graph.output(found, "transformed", np.float32, ("n", "k"))
+    else:
+        _writer(last)(last, graph, X)
     return graph.model(f"{type(last).__name__}, exported by gapless")
 
 
-def _parts(model: Any) -> tuple[list[Any], Any]:
-    """The steps before the model, and the model."""
+def _parts(model: Any) -> list[Any]:
+    """The steps, also those of pipelines within, and the model."""
     if not isinstance(model, Pipeline):
-        return [], model
-    chosen = [step for _, step in model.steps if step is not None and step != "passthrough"]
-    return chosen[:-1], chosen[-1]
+        return [] if model is None or model == "passthrough" else [model]
+    return [part for _, step in model.steps for part in _parts(step)]
 
 
 def _writer(model: Any) -> Model:

@@ -33,14 +33,18 @@ class Graph:
 
     def __init__(self, onnx: Any, n_features: int):
         self.onnx, self.n_features = onnx, n_features
+        self.numbers: Any = np.float32
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._outputs: list[Any] = []
 
-    def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """The name of an array that is part of the model; numbers are rounded to float32."""
+    def constant(self, values: Any, dtype: Any = None) -> str:
+        """The name of an array that is part of the model; numbers are rounded to float32.
+
+        Between `doubled` and `rounded` they are float64.
+        """
         name = f"constant_{len(self._constants)}"
-        array = np.ascontiguousarray(values, dtype=dtype)
+        array = np.ascontiguousarray(values, dtype=self.numbers if dtype is None else dtype)
         self._constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
@@ -65,6 +69,16 @@ class Graph:
         self._outputs.append(self._declared(name, dtype, shape))
 
     # ---- what several models need ----------------------------------------------------------------
+
+    def doubled(self, values: str) -> str:
+        """Numbers as float64, and all constants from here on."""
+        self.numbers = np.float64
+        return self.apply("Cast", values, to=self.onnx.TensorProto.DOUBLE)
+
+    def rounded(self, values: str) -> str:
+        """Numbers as float32 again, and all constants from here on."""
+        self.numbers = np.float32
+        return self.apply("Cast", values, to=self.onnx.TensorProto.FLOAT)
 
     def affine(self, X: str, coef: Array, intercept: Any) -> str:
         """X·coefᵀ + intercept, (n, k)."""

@@ -1,4 +1,7 @@
-"""Machines with kernels: values of the kernel with the support vectors, then one product."""
+"""Machines with kernels: values of the kernel with the support vectors, then one product.
+
+Both are in float64: where the penalty is weak, large coefficients of either sign cancel.
+"""
 
 from __future__ import annotations
 
@@ -16,45 +19,77 @@ def support_vector_classifier(model: Any, graph: Graph, X: str) -> None:
     """Classes by the scores of the problems; for three and more one against one, by votes."""
     K, classes = len(model.classes_), model.classes_
     if K == 2:
-        scores = _scores(model, graph, X, _dense(model.dual_coef_))
+        scores = _scores(model, graph, X)
         graph.labels(graph.is_positive(scores), classes)
         graph.output(graph.flat(scores), "scores", np.float32, ("n",))
         return
+    scores = by_class = decisive = _scores(model, graph, X)
     if model.multi_class_ == "ovo":
-        scores = _by_votes(graph, _scores(model, graph, X, _of_pairs(model)), K)
+        votes = _votes(graph, scores, K)
+        by_class = graph.apply("Add", votes, _tie_breaker(graph, scores, K))
+        # With break_ties=False the first class with most votes is predicted.
+        decisive = votes if model.break_ties is False else by_class
+    graph.labels(graph.largest(decisive), classes)
+    if model.decision_function_shape == "ovo":
+        graph.output(scores, "scores", np.float32, ("n", "problems"))
     else:
-        scores = _scores(model, graph, X, _dense(model.dual_coef_))
-    graph.labels(graph.largest(scores), classes)
-    graph.output(scores, "scores", np.float32, ("n", K))
+        graph.output(by_class, "scores", np.float32, ("n", K))
 
 
 def support_vector_regressor(model: Any, graph: Graph, X: str) -> None:
     """Predictions by one product with the kernel."""
-    found = graph.flat(_scores(model, graph, X, _dense(model.dual_coef_)))
+    found = graph.flat(_scores(model, graph, X))
     graph.output(found, "prediction", np.float32, ("n",))
 
 
 def kernel_ridge(model: Any, graph: Graph, X: str) -> None:
-    """Predictions by one product with the kernel and all training rows."""
+    """Predictions by one product with the kernel and all training rows, or the landmarks."""
+    _refuse_random_features(model)
     coef = np.asarray(model.dual_coef_, dtype=float)
     is_flat = coef.ndim == 1
-    values = _gram(graph, X, model.kernel_, _dense(model.X_fit_))
     columns = coef[:, None] if is_flat else coef
-    intercept = np.atleast_1d(getattr(model, "intercept_", 0.0))
-    found = graph.affine(values, columns.T, intercept)
+    found = _expansion(graph, X, model.kernel_, model.X_fit_, columns.T, model.intercept_)
     shape = ("n",) if is_flat else ("n", columns.shape[1])
     graph.output(graph.flat(found) if is_flat else found, "prediction", np.float32, shape)
 
 
-def _scores(model: Any, graph: Graph, X: str, coef: Array) -> str:
+def scores_with_kernel(model: Any, graph: Graph, X: str) -> str:
+    """Scores of a RiskRegressor or RiskClassifier with a kernel, (n, k)."""
+    _refuse_random_features(model)
+    coef = np.atleast_2d(model.dual_coef_)
+    return _expansion(graph, X, model.features_.kernel, model.X_fit_, coef, model.intercept_)
+
+
+def _scores(model: Any, graph: Graph, X: str) -> str:
     """Scores of the problems, (n, problems)."""
     if getattr(model, "rows_fit_", None) is not None or model.kernel == "precomputed":
         raise ExportError(
             f"{type(model).__name__} has a kernel of your own or a precomputed one, which cannot "
             "be exported; use a kernel of gapless."
         )
-    values = _gram(graph, X, model.kernel_, _dense(model.support_vectors_))
-    return graph.affine(values, coef, model.intercept_)
+    features = vars(model).get("features_")
+    if features is not None:
+        _refuse_random_features(model)
+        coef = features.dual_coef(np.asarray(model.feature_coef_, dtype=float).T).T
+        return _expansion(graph, X, features.kernel, features.landmarks, coef, model.intercept_)
+    is_paired = getattr(model, "multi_class_", None) == "ovo" and len(model.classes_) > 2
+    coef = _of_pairs(model) if is_paired else _dense(model.dual_coef_)
+    rows = model.support_vectors_
+    return _expansion(graph, X, model.kernel_, rows, coef, model.intercept_)
+
+
+def _expansion(graph: Graph, X: str, kernel: Any, rows: Any, coef: Array, intercept: Any) -> str:
+    """Sums of kernel values with rows, and the bias, (n, k)."""
+    values = _gram(graph, graph.doubled(X), kernel, _dense(rows))
+    return graph.rounded(graph.affine(values, coef, np.atleast_1d(intercept)))
+
+
+def _refuse_random_features(model: Any) -> None:
+    if getattr(vars(model).get("features_"), "kind", None) == "random_features":
+        raise ExportError(
+            f"{type(model).__name__} has random features in place of its kernel, which cannot be "
+            'exported; use approximation="nystroem".'
+        )
 
 
 def _of_pairs(model: Any) -> Array:
@@ -71,22 +106,30 @@ def _of_pairs(model: Any) -> Array:
     return np.array(rows)
 
 
-def _by_votes(graph: Graph, scores: str, K: int) -> str:
-    """Votes of the pairs for their classes, and the sums of scores to break ties, (n, K)."""
+def _sides(K: int) -> Array:
+    """1 for the first class of each pair and −1 for its second, (pairs, K)."""
     pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
     sides = np.zeros((len(pairs), K))
     for k, (i, j) in enumerate(pairs):
         sides[k, i], sides[k, j] = 1.0, -1.0
-    each = graph.constant(sides)
+    return sides
+
+
+def _votes(graph: Graph, scores: str, K: int) -> str:
+    """Votes of the pairs for their classes, (n, K)."""
+    each = graph.constant(_sides(K))
     zero, one, less = graph.constant(0.0), graph.constant(1.0), graph.constant(-1.0)
     won = graph.apply("Where", graph.apply("GreaterOrEqual", scores, zero), one, less)
     votes = graph.apply("MatMul", won, each)
     half = graph.apply("Add", votes, graph.constant(K - 1.0))
-    half = graph.apply("Mul", half, graph.constant(0.5))
-    sums = graph.apply("MatMul", scores, each)
-    room = graph.apply("Add", graph.apply("Abs", sums), one)
-    tie = graph.apply("Div", sums, graph.apply("Mul", room, graph.constant(3.0)))
-    return graph.apply("Add", half, tie)
+    return graph.apply("Mul", half, graph.constant(0.5))
+
+
+def _tie_breaker(graph: Graph, scores: str, K: int) -> str:
+    """The sums of scores of each class, squeezed into (−1/3, 1/3)."""
+    sums = graph.apply("MatMul", scores, graph.constant(_sides(K)))
+    room = graph.apply("Add", graph.apply("Abs", sums), graph.constant(1.0))
+    return graph.apply("Div", sums, graph.apply("Mul", room, graph.constant(3.0)))
 
 
 def _gram(graph: Graph, X: str, kernel: Any, rows: Array) -> str:
@@ -113,8 +156,10 @@ def _gram(graph: Graph, X: str, kernel: Any, rows: Array) -> str:
 
 
 def squared_distances(graph: Graph, X: str, rows: Array) -> str:
-    """Squared distances to rows, (n, m); from the rows' mean, where little is lost to rounding."""
-    centre = rows.mean(axis=0)
+    """Squared distances to rows, (n, m); from near their mean, where little is lost to rounding."""
+    # On a coarse grid, so that whole numbers stay whole, and equal distances equal.
+    grid = np.exp2(np.floor(np.log2(np.maximum(rows.std(axis=0), 1e-30))))
+    centre = np.round(rows.mean(axis=0) / grid) * grid
     near = rows - centre
     moved = graph.apply("Sub", X, graph.constant(centre))
     own = graph.apply("ReduceSumSquare", moved, axes=[1], keepdims=1)
@@ -126,7 +171,8 @@ def squared_distances(graph: Graph, X: str, rows: Array) -> str:
 
 def absolute_distances(graph: Graph, X: str, rows: Array) -> str:
     """Sums of absolute differences to rows, (n, m)."""
-    return graph.apply("ReduceL1", _differences(graph, X, rows), axes=[2], keepdims=0)
+    sizes = graph.apply("Abs", _differences(graph, X, rows))
+    return graph.apply("ReduceSum", sizes, graph.constant([2], np.int64), keepdims=0)
 
 
 def exact_distances(graph: Graph, X: str, rows: Array) -> str:

@@ -7,29 +7,40 @@ from typing import Any
 import numpy as np
 
 from .graph import ExportError, Graph
+from .kernels import scores_with_kernel
 
 Array = np.ndarray
 
 
 def regressor(model: Any, graph: Graph, X: str) -> None:
     """Predictions Xw + b, or what the link of the loss makes of them."""
-    coef = np.asarray(model.coef_, dtype=float)
-    found = means(graph, graph.affine(X, coef, model.intercept_), loss_of(model))
-    if coef.ndim == 1:
+    found = means(graph, _scores(model, graph, X), model)
+    if np.ndim(model.coef_) == 1:
         graph.output(graph.flat(found), "prediction", np.float32, ("n",))
     else:
-        graph.output(found, "prediction", np.float32, ("n", len(coef)))
+        graph.output(found, "prediction", np.float32, ("n", len(model.coef_)))
 
 
 def classifier(model: Any, graph: Graph, X: str) -> None:
     """Classes, with their probabilities if the loss has some, else with their scores."""
-    answer_by_loss(graph, graph.affine(X, model.coef_, model.intercept_), model)
+    # Losses of several classes have a score for each even where there are two.
+    per_class = len(np.atleast_2d(model.coef_)) == len(model.classes_)
+    answer_by_loss(graph, _scores(model, graph, X), model, per_class=per_class)
 
 
-def answer_by_loss(graph: Graph, scores: str, model: Any) -> None:
+def _scores(model: Any, graph: Graph, X: str) -> str:
+    if "features_" in vars(model):
+        return scores_with_kernel(model, graph, X)
+    return graph.affine(X, model.coef_, model.intercept_)
+
+
+def answer_by_loss(graph: Graph, scores: str, model: Any, *, per_class: bool = False) -> None:
     """Labels, with probabilities by the loss of a classifier or else with scores."""
     K = len(model.classes_)
     probabilities = probabilities_of(graph, scores, model, K)
+    if K == 2 and per_class:
+        first, second = graph.apply_several("Split", 2, scores, axis=1)
+        scores = graph.apply("Sub", second, first)
     if K == 2:
         chosen = graph.is_positive(scores)
         scores = graph.flat(scores)
@@ -60,25 +71,18 @@ def probabilities_of(graph: Graph, scores: str, model: Any, K: int) -> str | Non
     return graph.apply("Softmax", graph.apply("Neg", cost), axis=1)
 
 
-def means(graph: Graph, scores: str, loss: Any) -> str:
-    """Means from scores, by the link of the loss."""
-    if loss is None or not loss.has_link:
+def means(graph: Graph, scores: str, model: Any) -> str:
+    """Means from scores, by the link of the model."""
+    at = np.array([-1.0, 0.0, 2.0])
+    found = model._respond(at)
+    if np.array_equal(found, at):
         return scores
     # Every link that is not the identity is the logarithm.
-    at = np.array([-1.0, 0.0, 2.0])
-    if not np.allclose(loss.inverse_link(at), np.exp(at)):
+    if not np.allclose(found, np.exp(at)):
         raise ExportError(
-            f"the link of loss={loss.name!r} cannot be exported; only logarithms and none can."
+            f"the link of {type(model).__name__} cannot be exported; only logarithms and none can."
         )
     return graph.apply("Exp", scores)
-
-
-def loss_of(model: Any) -> Any:
-    """The loss that was minimised, where the model knows it; None for squares."""
-    if hasattr(model, "loss_"):
-        return model.loss_
-    own = getattr(model, "_loss", None)
-    return own() if callable(own) else None
 
 
 def loss_name(model: Any) -> str | None:

@@ -50,6 +50,11 @@ def _means(model: Any, graph: Graph, X: str, targets: Array) -> str:
     """Means (n, k) of targets of the neighbours, weighted by their votes."""
     rows = model._fit_X.toarray() if sp.issparse(model._fit_X) else np.asarray(model._fit_X)
     rows = rows.astype(float)
+    if set(model.effective_metric_params_) - {"p"}:
+        raise ExportError(
+            f"{type(model).__name__} with metric_params cannot be exported; scale the columns "
+            "instead."
+        )
     if model._kept is not None:
         rows, targets = rows[model._kept], targets[model._kept]
     metric, p = model.effective_metric_, model.effective_metric_params_.get("p", 2)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .graph import ML, ExportError, Graph
-from .linear import answer_by_loss, loss_of, means
+from .linear import answer_by_loss, means
 
 Array = np.ndarray
 
@@ -38,7 +38,7 @@ def boosted_classifier(model: Any, graph: Graph, X: str) -> None:
 
 def boosted_regressor(model: Any, graph: Graph, X: str) -> None:
     """Means from the sum of leaves."""
-    found = means(graph, _boosted(model, graph, X), loss_of(model))
+    found = means(graph, _boosted(model, graph, X), model)
     graph.output(graph.flat(found), "prediction", np.float32, ("n",))
 
 
