@@ -327,6 +327,15 @@ def test_rows_that_have_changed_are_not_certified(model, change, rng):
     assert "fit again" in fitted.certificate_.verdict
 
 
+def test_a_model_is_copied_though_its_rows_are_no_longer_finite(rng):
+    X = rng.normal(size=(60, 8))
+    fitted = PCA(2, svd_solver="arpack").fit(X)
+    X[:] = np.nan
+    copied = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copied.components_, fitted.components_)
+    assert copied.certificate_.kind == "none" and "changed" in copied.certificate_.verdict
+
+
 @pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "randomized"])
 @pytest.mark.parametrize("unit", [1e-30, 1e30])
 def test_float32_rows_in_any_unit(unit, solver, rng):

@@ -42,6 +42,11 @@ from .scatter import Scatter
 
 Array = np.ndarray
 
+NOT_FINITE = (
+    "no bound is known: the rows have changed since the fit and are not finite; "
+    "gapless.certify(model, X) computes one."
+)
+
 # What all of them take and learn, for their docstrings.
 SHARED = """
 tol : float
@@ -233,6 +238,9 @@ class ComponentModel(
         cure = "call gapless.certify(model, X, None, sample_weight)"
         data, found = self._kept_training(cure)
         scatter = Scatter.of(data.X, data.weights, self._is_centred)
+        if not np.isfinite(scatter.total):
+            no = float("nan")
+            return Certificate("none", NOT_FINITE, no, -np.inf, np.inf, np.inf, no, no)
         if found is None or not self._is_fit_to(scatter):
             return self._certified_by(scatter)
         proved = self._certify_in_time(scatter, self.components_, found, time.monotonic())
