@@ -409,12 +409,15 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         The fit keeps a reference to its data. If they change before, this raises a ValueError.
         """
         check_is_fitted(self)
-        if self._deferred is None:
+        deferred = self._deferred
+        if deferred is None:
+            if "certificate_" in vars(self):  # another thread has just computed it
+                return vars(self)["certificate_"]
             raise AttributeError(
                 f"this {type(self).__name__} has no certificate, and no training data to compute "
                 "one; call gapless.certify(model, X, y, sample_weight)."
             )
-        found = self._deferred.certificate
+        self.__dict__["certificate_"] = found = deferred.certificate
         self._deferred = None
         return found
 
