@@ -150,3 +150,15 @@ def test_the_score_on_unseen_rows_needs_no_certificate_first(waiting):
     assert model.generalization_.unseen == pytest.approx(
         gapless.generalize(model, X, y).unseen, rel=1e-9
     )
+
+
+def test_no_fit_waits_if_a_weak_penalty_makes_much_of_rounding():
+    """‖Xᵀθ − λw‖²/2λ is far above the tolerance, though all scores are exact enough."""
+    rng = np.random.default_rng(4)
+    X = 10 * rng.normal(size=(95, 23))
+    y = 1e-5 * (X @ rng.normal(size=23) / 50 + rng.standard_t(2, 95))
+    weights = 10.0 ** rng.uniform(-8, 8, 95)
+    X += 1e6 * (np.arange(23) % 2)
+    with pytest.warns(ConvergenceWarning):
+        model = gapless.HuberRegressor(alpha=1.6e-6, epsilon=2.3).fit(X, y, sample_weight=weights)
+    assert model.certificate_.kind == "stopped"
