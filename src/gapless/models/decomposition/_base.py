@@ -159,6 +159,7 @@ class ComponentModel(
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
     _on_demand: ClassVar[tuple[str, ...]] = (*Remembering._on_demand, "certificate_")
+    _keeps_certificate = True
     _examples: ClassVar[Examples] = ()
     _guide: ClassVar[str] = "pca"
     # Whether the components are those around the mean.
@@ -246,17 +247,6 @@ class ComponentModel(
         proved = self._certify_in_time(scatter, self.components_, found, time.monotonic())
         self._training = (data, None)
         return proved
-
-    def __getstate__(self):
-        # Copies and files have no rows from which the certificate could be computed later.
-        if self._holds_training:
-            _ = self.certificate_
-        return super().__getstate__()
-
-    def __copy__(self):
-        twin = object.__new__(type(self))
-        vars(twin).update(super().__getstate__())
-        return twin
 
     def _certify(self, scatter: Scatter, components: Array, found: Leading | None):
         mean = scatter.mean.astype(scatter.design.dtype).astype(np.float64)
