@@ -14,6 +14,7 @@ def test_the_version_is_the_same_everywhere():
     version = PROJECT["project"]["version"]
     assert gapless.__version__ == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {version} (" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_a_commit_is_checked_by_what_make_lint_runs():
