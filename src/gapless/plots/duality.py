@@ -11,11 +11,10 @@ from .style import (
     ACCENT,
     DASHED,
     FAINT,
-    GUIDE,
-    SOFT,
     figure_of,
     finished,
     places,
+    tolerance_line,
     with_logarithms,
 )
 
@@ -62,15 +61,7 @@ def primal_dual(
     gap = np.maximum(upper - lower, least)
     right.plot(steps, gap, color=ACCENT, linewidth=1.8, marker="o", markersize=3)
     if tol is not None:
-        right.axhline(tol, **GUIDE)
-        right.annotate(
-            f"tol = {tol:.0e}",
-            (0, tol),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 3),
-            textcoords="offset points",
-            color=SOFT,
-        )
+        tolerance_line(right, tol)
     with_logarithms(right, "y", [*gap.tolist(), *([] if tol is None else [tol])])
     return (
         finished(left, "iterations", "objective"),

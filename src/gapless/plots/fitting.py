@@ -21,6 +21,7 @@ from .style import (
     finished,
     legend_beside,
     look,
+    tolerance_line,
     with_logarithms,
 )
 
@@ -90,15 +91,7 @@ def convergence(
         with_logarithms(axes, "y", above)
     if tol is not None:
         axes.set_ylim(bottom=tol / 100)
-        axes.axhline(tol, **GUIDE)
-        axes.annotate(
-            f"tol = {tol:.0e}",
-            (0, tol),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 3),
-            textcoords="offset points",
-            color=SOFT,
-        )
+        tolerance_line(axes, tol)
     axes.legend(frameon=False)
     label = "milliseconds" if against == "seconds" else "iterations"
     return finished(axes, label, "above the best possible")

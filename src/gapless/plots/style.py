@@ -72,6 +72,13 @@ def legend_beside(axes: Axes, title: str | None = None) -> None:
         axes.legend(frameon=False, fontsize="small", title=title, **place)
 
 
+def tolerance_line(axes: Axes, tol: float) -> None:
+    """A line at the tolerance, named above its beginning."""
+    axes.axhline(tol, **GUIDE)
+    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(f"tol = {tol:.0e}", (0, tol), xytext=(4, 3), color=SOFT, **place)
+
+
 def axes_for(axes: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
     """The axes to draw on: those given, or new ones of this many inches."""
     return figure_of(width, height).subplots() if axes is None else axes

@@ -56,9 +56,9 @@ def answer_by_loss(graph: Graph, scores: str, model: Any, *, per_class: bool = F
 def probabilities_of(graph: Graph, scores: str, model: Any, K: int) -> str | None:
     """Probabilities of the classes from scores, (n, K); None where the loss has none."""
     name = loss_name(model)
-    if name == "softmax" or (name is None and hasattr(model, "priors_") and K > 2):
+    if name == "softmax":
         return graph.apply("Softmax", scores, axis=1)
-    if name not in ("logistic", "exponential", None) or (name is None and not _is_lda(model)):
+    if name not in ("logistic", "exponential"):
         return None
     if name == "exponential":
         scores = graph.apply("Mul", scores, graph.constant(2.0))
@@ -89,12 +89,10 @@ def loss_name(model: Any) -> str | None:
     """The name of the loss whose link gives probabilities; None if there is none."""
     if not hasattr(model, "predict_proba"):
         return None
+    if hasattr(model, "priors_"):  # discriminants, whose scores are those of these losses
+        return "softmax" if len(model.classes_) > 2 else "logistic"
     if hasattr(model, "_loss_of_probabilities"):
         loss = model._loss_of_probabilities()
         return None if loss is None else loss.name
     loss = getattr(model, "loss_", None)
     return loss.name if loss is not None and loss.has_probabilities else None
-
-
-def _is_lda(model: Any) -> bool:
-    return hasattr(model, "priors_") and hasattr(model, "coef_")
