@@ -80,5 +80,9 @@ def test_the_command_draws_what_it_is_asked_for(tmp_path, capsys, monkeypatch):
     assert len(json.loads(capsys.readouterr().out)["pictures"]["two_figures"]) == 2
     assert main(["gallery", "--list"]) == 0
     assert "two_figures  Two figures" in capsys.readouterr().out
+    (out / "index.html").write_text("somebody's own page")
+    assert main(["gallery", "--out", str(out)]) == 2
+    assert "is not a page of the gallery" in capsys.readouterr().err
+    assert (out / "index.html").read_text() == "somebody's own page"
     assert main(["gallery", "two_figuers"]) == 2
     assert "did you mean 'two_figures'?" in capsys.readouterr().err

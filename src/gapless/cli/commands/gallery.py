@@ -44,8 +44,13 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         _list(chosen, args.json, printer)
         return DONE
     check_folder(args.out)
-    drawn = _draw(chosen, args.out, printer)
     index = args.out / "index.html"
+    if index.exists() and "gapless gallery" not in index.read_text("utf-8", "replace"):
+        raise ValueError(
+            f"{index} is not a page of the gallery, and would be replaced; name another folder "
+            "with --out."
+        )
+    drawn = _draw(chosen, args.out, printer)
     if args.json:
         pictures = {one.script.name: [str(path) for path in one.pictures] for one in drawn}
         printer.json({"page": str(index), "pictures": pictures})
