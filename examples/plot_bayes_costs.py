@@ -35,12 +35,14 @@ for name, color, fill in (("healthy", FAINT, True), ("ill", INK, False)):
     left.hist(x[y == name], bins, density=True, histtype="stepfilled" if fill else "step",
               color=color, alpha=0.5 if fill else 1.0, label=name)  # fmt: skip
 left.plot(grid, models[1].predict_proba(grid[:, None])[:, 1], color=ACCENT, label="P(ill | x)")
-left.set_ylim(0, 1.15)
+left.set_ylim(0, 1.2)
+at_top = {"ha": "center", "fontsize": "small", "color": ACCENT}
 for (k, model), style in zip(models.items(), (STYLES[j] for j in (0, 2, 4))):
     threshold = grid[np.argmax(model.predict(grid[:, None]) == "ill")]
     p = model.predict_proba([[threshold]])[0, 1]
-    left.axvline(threshold, 0, 0.9, **style, linewidth=1.2)
-    left.text(threshold, 1.06, f"1 : {k}", ha="center", fontsize="small", color=ACCENT)
+    left.axvline(threshold, 0, 0.86, **style, linewidth=1.2)
+    # Thresholds that are close have their names on different levels.
+    left.text(threshold, 1.05 + 0.04 * (k == 5), f"1 : {k}", **at_top)
     missed = np.searchsorted(np.sort(x[y == "ill"]), grid) / len(x)
     alarms = 0.5 - np.searchsorted(np.sort(x[y == "healthy"]), grid) / len(x)
     costs = k * missed + alarms

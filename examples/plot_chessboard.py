@@ -17,7 +17,7 @@ from gapless.evaluation import decision_grid
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-3, 3, (1800, 2))
-y = np.where(np.floor(X).sum(axis=1) % 2 == 0, "white", "black")
+y = np.where(np.floor(X).sum(axis=1) % 2 == 0, "even field", "odd field")
 train, test = slice(0, 800), slice(800, None)
 machines = {
     "degree 3": SVC(C=10.0, kernel="poly", degree=3, gamma=0.5, coef0=1.0),

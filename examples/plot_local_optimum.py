@@ -40,6 +40,7 @@ def objective(penalty, v):
     return 0.5 * np.sum((y - x[:, 0] * v) ** 2) + penalty.value(np.array([v]))
 
 
+beside = {"textcoords": "offset points", "ha": "center", "fontsize": "small"}
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 penalties = {"λ√|w|": Bridge(STRENGTH, power=0.5), "λ|w|": L1(STRENGTH)}
 for (name, penalty), axes in zip(penalties.items(), panels, strict=True):
@@ -55,6 +56,11 @@ for (name, penalty), axes in zip(penalties.items(), panels, strict=True):
         print(f"{name}: from {start:5.2f} to w = {way[-1]:.3f}, objective {heights[-1]:.3f}")
     model = RiskRegressor(penalty=penalty, fit_intercept=False).fit(x, y)
     kind = model.certificate_.kind
+    minima = {"global minimum": (model.coef_[0], 14)}
+    if name == "λ√|w|":
+        minima["local minimum"] = (0.0, -20)
+    for words, (at, shift) in minima.items():
+        axes.annotate(words, (at, objective(penalty, at)), (0, shift), **beside)
     axes.set_title(f"{name}: {kind}", fontsize="small", loc="left")
     print(f"{name}: gapless finds w = {model.coef_[0]:.3f}, {kind}")
 plt.show()

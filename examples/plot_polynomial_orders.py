@@ -30,7 +30,7 @@ for order, axes in enumerate(panels.flat, start=1):
     curve = model.predict(grid[:, None])
     train = np.mean((model.predict(x[:, None]) - y) ** 2)
     test = np.mean((curve - truth) ** 2) + 1.5**2  # the mean over new points with new noise
-    title = f"order {order}: training {train:.2f}, test {test:.3g}"
+    title = f"order {order}: training {train:.2f}, test {test:.2f}"
     plots.fitted_curves(grid, {"": curve}, (x, y), truth=truth, title=title, axes=axes)
     print(title)
 for axes in panels.flat:

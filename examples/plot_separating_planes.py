@@ -24,6 +24,6 @@ models = {
 planes = compare_planes({name: model.fit(X, y) for name, model in models.items()}, X, y)
 print(planes)
 
-figure, axes = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+figure, axes = plt.subplots(figsize=(7.8, 4.4), layout="constrained")
 planes.plot(axes=axes).set_aspect("equal")
 plt.show()

@@ -35,7 +35,7 @@ ones = np.ones_like(margin)
 left.plot(margin, margin <= 0, color="0.3", drawstyle="steps-mid", label="0-1 error")
 left.plot(margin, Hinge().value(ones, margin), label="hinge", **STYLES[0])
 left.plot(margin, Logistic(base2=True).value(ones, margin), label="logistic", **STYLES[2])
-finished(left, "margin t·z", "loss", title="loss").legend(frameon=False)
+finished(left, "margin t·z", "loss", title="loss").legend(frameon=False, fontsize="small")
 
 t = 2 * y[train] - 1
 pulls = {
@@ -43,10 +43,10 @@ pulls = {
     "logistic": -t * Logistic().gradient(t, logistic.decision_function(X[train])),
 }
 for (name, pull), style in zip(pulls.items(), (STYLES[0], STYLES[2]), strict=True):
-    middle.plot(np.sort(pull)[::-1], label=f"{name}: {np.sum(pull > 1e-9)} > 0", **style)
+    middle.plot(np.sort(pull)[::-1], label=f"{name}: {np.sum(pull > 1e-9)} rows", **style)
     print(f"{name}: {np.sum(pull > 1e-9)} of {len(t)} rows have a part in w")
-finished(middle, "row, by its pull", "pull", title="sparsity")
-middle.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.9), handlelength=1)
+finished(middle, "row, by its pull", "pull", title="sparsity: which rows pull")
+middle.legend(frameon=False, fontsize="small", loc="center right")
 
 # %%
 # What the scores mean: shares of the class among new rows of about the same 1/(1 + exp(−z)).
@@ -59,5 +59,6 @@ for name, model, style in (("SVM", svm, STYLES[0]), ("logistic", logistic, STYLE
     right.plot(mean, share, marker="o", markersize=4, label=name, **style)
     print(f"{name}: shares are off by {100 * np.mean(np.abs(share - mean)):.1f} points on average")
 right.plot([0, 1], [0, 1], **plots.style.GUIDE)
-finished(right, "1/(1 + exp(−z))", "share of the class", title="meaning").legend(frameon=False)
+finished(right, "1/(1 + exp(−z))", "share of the class", title="meaning of the score")
+right.legend(frameon=False)
 plt.show()

@@ -1,12 +1,15 @@
 """The gallery: every script runs without a warning, draws, says what one sees, and has its page."""
 
 import ast
+import itertools
 import json
 import warnings
 
 import matplotlib as mpl
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
+from matplotlib.text import Text
 
 from gapless.cli import main
 from gapless.plots.gallery import Script, draw, index_page, scripts
@@ -15,13 +18,61 @@ SCRIPTS = scripts()
 WIDEST, HIGHEST = 1200, 1400  # pixels: what fits a printed page
 
 
+@pytest.fixture
+def hidden(monkeypatch):
+    """What cannot be read in the figures that are written while a test runs."""
+    found, texts = [], {}
+    draw_text, save = Text.draw, Figure.savefig
+
+    def drawn(text, renderer):
+        if text.get_visible() and text.get_text().strip():
+            texts[text] = text.get_window_extent(renderer)
+        draw_text(text, renderer)
+
+    def saved(figure, *args, **options):
+        texts.clear()
+        save(figure, *args, **options)
+        found.extend(overlapping(texts))
+        found.extend(covered(figure))
+
+    monkeypatch.setattr(Text, "draw", drawn)
+    monkeypatch.setattr(Figure, "savefig", saved)
+    return found
+
+
+def overlapping(texts):
+    """Pairs of texts on top of each other, from where each of them is, in pixels."""
+    for (one, a), (other, b) in itertools.combinations(texts.items(), 2):
+        width = min(a.x1, b.x1) - max(a.x0, b.x0)
+        height = min(a.y1, b.y1) - max(a.y0, b.y0)
+        if width > 0 and height > 3:  # the extent of a text has some room above its letters
+            yield f"{one.get_text()!r} and {other.get_text()!r} overlap"
+
+
+def covered(figure):
+    """Lines that pass below a legend."""
+    legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()] + figure.legends
+    for axes, legend in itertools.product(figure.axes, legends):
+        box, clip = legend.get_window_extent(), axes.get_window_extent()
+        for line in axes.lines:
+            path = (
+                line.get_path()
+                if line.get_linestyle() == "None"
+                else line.get_path().interpolated(8)
+            )
+            at = line.get_transform().transform_path(path).vertices
+            if any(box.contains(*point) and clip.contains(*point) for point in at):
+                yield f"a legend covers {line.get_label()!r}"
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_every_script_draws_a_picture(name, tmp_path):
+def test_every_script_draws_a_picture(name, tmp_path, hidden):
     backend = mpl.get_backend()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         drawn = draw(SCRIPTS[name], tmp_path)
     assert drawn.pictures and len(drawn.printed.splitlines()) <= 30
+    assert hidden == []
     for path in drawn.pictures:
         picture = imread(path)
         assert picture.shape[0] <= HIGHEST and picture.shape[1] <= WIDEST
@@ -47,6 +98,18 @@ def example(folder, name="two_figures", code="print('a < b')\nplt.figure()\nplt.
     path = folder / f"plot_{name}.py"
     path.write_text(f"import matplotlib.pyplot as plt\n{code}\nplt.show()\n")
     return Script(name, path, "Two figures", ("The first of `two` <figures>.",), code)
+
+
+@pytest.mark.parametrize(
+    "code, complaint",
+    [
+        ("plt.text(0.5, 0.5, 'one')\nplt.text(0.52, 0.5, 'two')", "'one' and 'two' overlap"),
+        ("plt.plot([0, 1], label='line')\nplt.legend(loc='center')", "a legend covers 'line'"),
+    ],
+)
+def test_what_cannot_be_read_is_found(code, complaint, tmp_path, hidden):
+    draw(example(tmp_path, code=code), tmp_path)
+    assert hidden == [complaint]
 
 
 def test_the_page_has_every_figure_and_escapes_what_was_written(tmp_path):

@@ -10,6 +10,7 @@ AXES = """
 axes : matplotlib Axes
     Where to draw; a new figure if None.
 """
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def pictures() -> ModuleType:
@@ -18,3 +19,8 @@ def pictures() -> ModuleType:
     The only way from a result up to its picture. Results hand over plain data.
     """
     return importlib.import_module("gapless.plots")
+
+
+def numbered(letter: str, k: int) -> str:
+    """A letter with a number below it, as in formulas: w₁."""
+    return f"{letter}{k}".translate(SUBSCRIPTS)

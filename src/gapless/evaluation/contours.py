@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._ground.docstrings import described
-from .._ground.drawing import AXES, pictures
+from .._ground.drawing import AXES, numbered, pictures
 from .._ground.interrupt import check
 from .._ground.notebook import ShownInNotebook
 from ..solvers import solve
@@ -145,13 +145,13 @@ def landscape(
     w = np.array(solution.w, dtype=float)
     for row, value in enumerate(y_axis):
         check()
-        for column, other in enumerate(x):
-            w[i], w[j] = other, value
+        for column, across in enumerate(x):
+            w[i], w[j] = across, value
             values[row, column] = problem.primal(w, solution.b)
     labels = getattr(model, "feature_names_in_", None)
-    names = (f"w{i + 1}", f"w{j + 1}") if labels is None else (str(labels[i]), str(labels[j]))
+    one, other = (numbered("w", k + 1) if labels is None else str(labels[k]) for k in (i, j))
     objectives = {name: np.array(trace.primal) for name, trace in traces.items()}
-    return Landscape(x, y_axis, values, paths, objectives, best, names)
+    return Landscape(x, y_axis, values, paths, objectives, best, (one, other))
 
 
 def _trace(model: Any, name: str | None) -> Any:

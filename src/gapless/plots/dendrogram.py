@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from .style import CLASSES, FAINT, GUIDE, PAPER, SOFT, axes_for, finished
+from .style import CLASSES, FAINT, SOFT, axes_for, finished, named_height
 
 # Leaves that fit side by side with their names.
 MOST_LEAVES = 60
@@ -69,18 +69,7 @@ def dendrogram(
     top = float(table[first:, 2].max(initial=0.0))
     axes.set(xlim=(-0.7, shown - 0.3), ylim=(0, 1.05 * top if top > 0 else 1.0))
     if height is not None and 0 < height < 1.05 * top:
-        axes.axhline(height, **GUIDE)
-        axes.annotate(
-            f"cut at {height:.3g}",
-            (1.0, height),
-            xycoords=("axes fraction", "data"),
-            xytext=(-3, 3),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8,
-            color=SOFT,
-            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5},
-        )
+        named_height(axes, height, f"cut at\n{height:.3g}")
     finished(axes, ylabel="distance of the clusters", grid="y")
     _name_leaves(axes, table, drawn.leaves, names)
     return axes

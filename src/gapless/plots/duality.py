@@ -13,8 +13,8 @@ from .style import (
     FAINT,
     figure_of,
     finished,
+    named_height,
     places,
-    tolerance_line,
     with_logarithms,
 )
 
@@ -61,7 +61,7 @@ def primal_dual(
     gap = np.maximum(upper - lower, least)
     right.plot(steps, gap, color=ACCENT, linewidth=1.8, marker="o", markersize=3)
     if tol is not None:
-        tolerance_line(right, tol)
+        named_height(right, tol, f"tol = {tol:.0e}")
     with_logarithms(right, "y", [*gap.tolist(), *([] if tol is None else [tol])])
     return (
         finished(left, "iterations", "objective"),

@@ -21,7 +21,7 @@ from .style import (
     finished,
     legend_beside,
     look,
-    tolerance_line,
+    named_height,
     with_logarithms,
 )
 
@@ -91,7 +91,7 @@ def convergence(
         with_logarithms(axes, "y", above)
     if tol is not None:
         axes.set_ylim(bottom=tol / 100)
-        tolerance_line(axes, tol)
+        named_height(axes, tol, f"tol = {tol:.0e}")
     axes.legend(frameon=False)
     label = "milliseconds" if against == "seconds" else "iterations"
     return finished(axes, label, "above the best possible")
@@ -437,7 +437,7 @@ def margins(
         label = f"round {at + 1}"
         right.step(levels, shares[at], where="post", color=shade, linewidth=1.5, label=label)
     right.axvline(0, **GUIDE)
-    right.set(xlim=(-1, 1), ylim=(0, 1))
+    right.set(xlim=(-1.06, 1.06), ylim=(0, 1))
     right.legend(frameon=False, loc="upper left")
     return (
         finished(left, "round", "mean over rows"),

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
+from .._ground.drawing import numbered
 from .style import ACCENT, FAINT, INK, PAPER, axes_for, figure_of
 
 # Inches of a cell, and the largest share of the accent in one: numbers stay readable.
 CELL, STRONGEST = 0.55, 0.45
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def distance_matrix(
@@ -107,7 +107,7 @@ def distance_matrices(
         axes = list(figure.subplots(1, len(sizes), squeeze=False, width_ratios=sizes)[0])
     largest = max(float(np.max(values)) for values, _, _ in matrices)
     for k, (panel, (values, names, closest)) in enumerate(zip(axes, matrices, strict=True)):
-        title = f"D{k + 1}".translate(SUBSCRIPTS)
+        title = numbered("D", k + 1)
         if closest is not None:
             one, other = (names[i] for i in closest)
             title += f": {one} and {other} merge at {values[closest]:.4g}"

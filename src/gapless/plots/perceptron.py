@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from .._ground.drawing import numbered
 from .style import ACCENT, CLASSES, DASHES, FAINT, figure_of, finished
 
 # With more weights than these, lines are not named.
@@ -32,7 +33,7 @@ def perceptron(
     rows : int, default=1
         Steps per epoch: 1 if the weights are those after each epoch.
     names : sequence of d str, default=None
-        Names of the features; w1, w2, … if None.
+        Names of the features; w₁, w₂, … if None.
     axes : sequence of two matplotlib Axes, default=None
         Where to draw; a new figure if None.
 
@@ -47,7 +48,7 @@ def perceptron(
     steps = np.asarray(weights, dtype=float)
     time = np.arange(len(steps)) / rows
     d = steps.shape[-1] - 1
-    named = ["bias", *(names if names is not None else [f"w{j + 1}" for j in range(d)])]
+    named = ["bias", *(names if names is not None else [numbered("w", j + 1) for j in range(d)])]
     lines = steps.reshape(len(steps), -1)
     has_names = lines.shape[1] == d + 1 <= MOST_NAMED
     for j, line in enumerate(lines.T):

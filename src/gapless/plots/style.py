@@ -72,11 +72,12 @@ def legend_beside(axes: Axes, title: str | None = None) -> None:
         axes.legend(frameon=False, fontsize="small", title=title, **place)
 
 
-def tolerance_line(axes: Axes, tol: float) -> None:
-    """A line at the tolerance, named above its beginning."""
-    axes.axhline(tol, **GUIDE)
+def named_height(axes: Axes, height: float, name: str) -> None:
+    """A dashed line across the axes, named at its right end, outside, where it hides nothing."""
+    axes.axhline(height, **GUIDE)
     place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axes.annotate(f"tol = {tol:.0e}", (0, tol), xytext=(4, 3), color=SOFT, **place)
+    look_of_text: dict[str, Any] = {"color": SOFT, "fontsize": "small", "va": "center"}
+    axes.annotate(name, (1, height), xytext=(3, 0), **place, **look_of_text)
 
 
 def axes_for(axes: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:

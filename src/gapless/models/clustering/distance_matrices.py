@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._ground.drawing import pictures
+from ..._ground.drawing import numbered, pictures
 from .linkage_checks import joined_row
 from .merge_trees import MergeTree
 
@@ -16,7 +16,6 @@ Array = np.ndarray
 # More rows than anyone reads.
 MOST_ROWS = 200
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class DistanceMatrix:
     height: float
 
     def __str__(self) -> str:
-        title = f"D{self.step}".translate(SUBSCRIPTS)
+        title = numbered("D", self.step)
         cells = [[title, *self.names]]
         cells += [
             [name, *(f"{value:.5g}" for value in row)]
