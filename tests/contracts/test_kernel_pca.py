@@ -1,6 +1,8 @@
 """Kernel PCA keeps every promise of an estimator, in every form."""
 
+import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -156,6 +158,60 @@ def test_values_that_do_not_fit_into_memory_are_computed_again(monkeypatch):
     outside = KernelPCA(3, kernel="rbf", gamma=0.3).fit(X)
     assert_same_model(inside, outside)
     assert outside.certificate_.kind in ("bound", "optimal")
+
+
+@pytest.fixture
+def of_many_rows(monkeypatch):
+    """A fit of as many rows as leave the proof to whoever reads the certificate, and its rows."""
+    monkeypatch.setattr("gapless.models.decomposition.kernel_certificate.PROVED_ROWS", 260)
+    monkeypatch.setattr("gapless.models.decomposition.kernel_certificate.PROVED_ON_REQUEST", 260)
+    X = make_data(300)
+    model = KernelPCA(3, kernel="rbf", gamma=0.2, random_state=0).fit(X)
+    assert "certificate_" not in vars(model) and "certificate_" in dir(model)
+    return model, X
+
+
+def test_certificates_of_many_rows_are_proved_when_read(of_many_rows, tmp_path):
+    model, X = of_many_rows
+    gapless.save(model, tmp_path / "model.gapless")
+    others = [clone(model).fit(X), pickle.loads(pickle.dumps(model)), copy.copy(model)]
+    X *= 2  # The model has rows of its own.
+    found = model.certificate_
+    assert found is model.certificate_
+    assert (found.kind, found.method) == ("optimal", "random probes")
+    assert "at most 0.0001 % below the best" in found.verdict
+    for other in (*others[1:], gapless.load(tmp_path / "model.gapless")):
+        assert str(other.certificate_) == str(found)
+    X /= 2
+    assert gapless.certify(model, X).method == "random probes"
+    seen = others[0].generalization_
+    assert 0.4 < seen.unseen < seen.train
+    assert "certificate_" not in vars(others[0])
+
+
+def test_certificates_of_many_rows_notice_wrong_directions(of_many_rows):
+    model, _ = of_many_rows
+    best = clone(model).set_params(n_components=4).fit(make_data(300)).subspace_
+    others = [0, 1, 3]
+    model.subspace_ = replace(best, coef=best.coef[:, others], values=best.values[others])
+    assert model.certificate_.kind == "stopped"
+    lost = float(best.values[2] - best.values[3])
+    assert model.certificate_.gap == pytest.approx(lost, rel=1e-3)
+
+
+def test_certificates_of_many_rows_obey_the_time_limit(of_many_rows):
+    model, _ = of_many_rows
+    model.set_params(time_limit=1e-6)
+    assert model.certificate_.kind == "stopped"
+    assert "raise max_iter or time_limit" in model.certificate_.verdict
+    kept = model.explained_variance_ratio_.sum()
+    assert model.certificate_.relative_gap == pytest.approx(1 - kept, rel=1e-3)
+
+
+def test_equal_rows_have_nothing_that_varies():
+    for kernel, count in (("rbf", 2), ("linear", 2), ("rbf", None)):
+        model = KernelPCA(count, kernel=kernel).fit(np.full((9, 3), 2.5))
+        assert model.certificate_.verdict == "exact: the rows are equal, and nothing varies."
 
 
 def test_few_steps_leave_an_honest_gap_and_a_warning():

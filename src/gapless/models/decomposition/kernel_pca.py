@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -33,9 +34,17 @@ from ..._ground.validation import Training, is_same, read_rows, read_table
 from ...certificates import Certificate
 from ...kernels import KERNEL_INSTANCE, Kernel
 from ...problem import PRECOMPUTED
-from ...unseen import JUDGED, Remembering, take_over
+from ...unseen import JUDGED, Remembering, refuse_other_data, take_over
 from .eigenpairs import EigenPairs
-from .kernel_certificate import certificate_of_fit, certificate_of_stored, missed_variance
+from .kernel_certificate import (
+    ON_REQUEST,
+    certificate_of_fit,
+    certificate_of_many,
+    certificate_of_stored,
+    may_wait,
+    missed_variance,
+    stopped,
+)
 from .kernel_held_out import KernelPCAFit
 from .kernel_subspace import CentredGram, KernelSubspace, around, origin_of, rounded_gram
 from .pre_images import DISTANCES, FIXED_POINT, RIDGE, PreImages, Target
@@ -151,7 +160,8 @@ class KernelPCA(
     n_iter_ : int
         How many blocks of vectors were multiplied.
     certificate_ : Certificate
-        How much more variance any other directions could keep, at most.
+        How much more variance any other directions could keep, at most; beyond 2,500 distinct rows
+        computed on first access.
     generalization_ : Generalization
         The part of the variance of unseen rows that the components keep, and whether fewer or more
         components, or another width of the kernel, fill in missing entries of unseen rows better.
@@ -186,7 +196,8 @@ class KernelPCA(
 
     _guide = "kernel_pca"
     _examples: ClassVar[Examples] = ()
-    _computed = ("eigenvectors_",)
+    _computed = ("eigenvectors_", "certificate_")
+    _keeps_certificate = True
     _stored: ClassVar[Declaration] = {
         **JUDGED,
         **INPUT,
@@ -316,10 +327,7 @@ class KernelPCA(
                 f"{kernel!r} tells equal rows apart by noise, which no component can describe; "
                 "leave White out."
             )
-        # Components as exact as `tol` requests do not need more digits.
-        suits_rounding = self.eigen_solver != "dense" and (self.tol or ROUNDED) >= ROUNDED
-        make = rounded_gram if suits_rounding else CentredGram
-        gram = make(kernel, rows, distinct)
+        gram = self._gram(kernel, rows, distinct)
         if not np.isfinite(gram.trace):
             raise ValueError(
                 "the kernel has values that are not finite for these rows; check its parameters, "
@@ -335,14 +343,20 @@ class KernelPCA(
             "_row_shares": distinct.shares(data.weights)[distinct.inverse >= 0],
             "gamma_": getattr(kernel, "gamma", 1 / data.X.shape[1]),
             "n_iter_": pairs.iterations,
-            "certificate_": certificate_of_fit(gram, subspace, pairs),
             "n_features_in_": data.X.shape[1],
         }
+        if not may_wait(gram, pairs):
+            learned["certificate_"] = certificate_of_fit(gram, subspace, pairs)
         if self.fit_inverse_transform:
             learned["_inverse_coef"] = learned_map(subspace, data.X[distinct.first], self.alpha)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned, pairs
+
+    def _gram(self, kernel: Kernel, rows: Any, distinct: DistinctRows) -> CentredGram:
+        """The centred Gram matrix, in float32 where `tol` does not request more digits."""
+        suits_rounding = self.eigen_solver != "dense" and (self.tol or ROUNDED) >= ROUNDED
+        return (rounded_gram if suits_rounding else CentredGram)(kernel, rows, distinct)
 
     def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
         """Rows and weights, validated; with reset=False the features must be those of the fit."""
@@ -588,6 +602,27 @@ class KernelPCA(
 
     # ---- both gaps -------------------------------------------------------------------------------
 
+    @functools.cached_property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """How much more variance others could keep; of many rows computed on first access.
+
+        `time_limit` holds for this computation anew.
+        """
+        space = self._fitted_subspace("certificate_")
+        if space.kernel.name == PRECOMPUTED:
+            raise AttributeError("call gapless.certify(model, K): kernel values were given.")
+        distinct = DistinctRows.by(np.arange(len(space.weights)), space.weights)
+        with single_blas():
+            try:
+                with time_limit(self.time_limit):
+                    gram = self._gram(space.kernel, space.rows, distinct)
+                    return certificate_of_many(gram, space, ON_REQUEST)
+            except TimeLimit:
+                unknown = np.full(len(space.values), np.nan)
+                kept = float(self.explained_variance_ratio_.sum(dtype=np.float64))
+                variance = float(space.values.sum()) / kept if kept > 0 else 0.0
+                return stopped(space.values, unknown, variance, space.rows.dtype)
+
     def _certified(self, X, y=None, sample_weight=None) -> Certificate:
         """The certificate, recomputed from the data of the fit."""
         gram = self._rebuilt(self._reread(X, None, sample_weight))
@@ -612,7 +647,12 @@ class KernelPCA(
         """The fit, as far as held-out rows need it."""
         space = self.subspace_
         with single_blas():
-            self._check_objective(missed_variance(self._rebuilt(data), space)[0])
+            gram = self._rebuilt(data)
+            missed = missed_variance(gram, space)[0]
+        # A certificate that nobody has read takes longer than this check, which needs no bound.
+        known = vars(self).get("certificate_")
+        expected = known.primal if known else gram.trace - float(space.values.sum())
+        refuse_other_data(type(self).__name__, missed, expected, gram.trace)
         count = int(np.count_nonzero(space.values))
         return KernelPCAFit.of(around(data.X, self._origin), data.weights, space.kernel, count)
 
