@@ -104,7 +104,12 @@ def test_report_show_and_check_know_the_map(explored, run, tmp_path):
     assert "group A: " in out and "component 1: " in out
     code, out, _ = run("check", explored.folder, explored.table)
     assert code == 0
-    assert out.startswith("Fine: ") and "fit nowhere on the map, as expected" in out
+    assert out.startswith("Fine: ") and "training rows, as expected; the table" in out
+    page, shown = " ".join(explored.out.split()), " ".join(out.split())
+    for name in ("components", "groups"):
+        after = page.partition(f"optimality of the {name}: ")[2]
+        verdict = after.partition(f" {name} on unseen")[0]
+        assert verdict and f"{name}: {verdict}" in shown
 
 
 def test_check_notices_rows_that_fit_nowhere(explored, run, tmp_path):
@@ -112,7 +117,7 @@ def test_check_notices_rows_that_fit_nowhere(explored, run, tmp_path):
     mixed.write_csv(tmp_path / "mixed.csv")
     code, out, _ = run("check", explored.folder, tmp_path / "mixed.csv")
     assert code == 1
-    assert "S313 more rows fit nowhere" in out
+    assert "S313 more rows are far out" in out
 
 
 def test_results_of_fit_and_explore_do_not_replace_each_other(explored, run):

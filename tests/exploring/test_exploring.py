@@ -126,9 +126,39 @@ def test_a_third_of_the_rows_is_not_rare(own, word):
 
 def test_it_is_said_where_groups_were_looked_for():
     assert words.where([range(9), range(2)], [[2]]) == (
-        "Groups were looked for in the first 9 components and in the first 2 components; where "
+        "Groups were looked for in the first 9 components and in the first 2 components; since "
         "there were none, also along each larger component alone."
     )
+
+
+def test_it_is_not_said_where_groups_would_have_been_looked_for():
+    draws = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"c": draws.choice(["u", "v", "w"], 99), "d": draws.choice(["k", "l"], 99)}
+    )
+    report = gapless.explore(frame).report
+    assert "too few distinct rows" in report.answer and report.groups.where == ""
+    assert "Give it more rows to look for groups" in report.advice[0]
+
+
+def test_a_usual_number_is_no_reason_where_a_rare_combination_is():
+    draws, rows = np.random.default_rng(5), 600
+    kind = draws.integers(0, 3, rows)
+    plan = np.where(draws.random(rows) < 0.9, kind, draws.integers(0, 3, rows))
+    frame = pl.DataFrame(
+        {
+            "age": np.array([25, 45, 70])[kind] + draws.normal(0, 4, rows),
+            "income": np.array([2e4, 6e4, 3e4])[kind] * np.exp(draws.normal(0, 0.2, rows)),
+            "plan": np.array(["basic", "pro", "senior"])[plan],
+            "region": draws.choice(["north", "south", "east", "west"], rows),
+        }
+    )
+    shown = gapless.explore(frame, clusters=3).report.odd.shown
+    misfits = [one for one in shown if kind[one.row - 1] != plan[one.row - 1]]
+    assert len(misfits) >= 5
+    for one in misfits:
+        # Plan and age contradict each other; nothing else is odd about these rows.
+        assert "'plan' is" in one.words or "'age' is" in one.words, one.words
 
 
 def test_a_requested_number_of_groups_is_judged(cloud):

@@ -13,7 +13,7 @@ from scipy import stats
 
 from gapless.certificates import Certificate, certify_model
 from gapless.choosing import Metric, TableModel
-from gapless.choosing.exploring import TableMap
+from gapless.choosing.exploring import MapReport, TableMap
 from gapless.data import (
     LEVEL,
     Finding,
@@ -38,6 +38,7 @@ from gapless.data import (
 from gapless.metrics import Score, decimals, written
 
 from .._ground.percent import percent
+from .results import recorded_report
 
 Array = np.ndarray
 
@@ -192,7 +193,8 @@ class Checked:
     findings : tuple of Finding
         Warnings first.
     placed : str
-        For a map, how many rows fit nowhere; "" for models with a target.
+        For a map, how many rows are further out than nearly all training rows; "" for models with a
+        target.
     """
 
     rows: int
@@ -355,14 +357,15 @@ OUTER = 0.99
 
 
 def _checked_map(model: TableMap, scan: TableScan) -> Checked:
-    """How a table differs from the rows of a map, and how many of its rows fit nowhere on it."""
+    """How a table differs from the rows of a map, and how many of its rows are far out on it."""
     rows, absent = scan.table.frame.height, len(scan.tally.names) < len(model.profile_.columns)
     count = 0 if absent or not rows else int(np.sum(model.unusual(scan.table) >= OUTER))
     share = percent(count / max(rows, 1), 1)
     usual = round((1 - OUTER) * model.rows_)
     is_worse = is_more(count, max(rows, 1), usual, model.rows_, LEVEL)
     placed = (
-        f"{share} of the rows fit nowhere on the map, {'more than' if is_worse else 'as'} expected"
+        f"{share} of the rows are further from every group than {percent(OUTER, 0)} of the "
+        f"training rows, {'more than' if is_worse else 'as'} expected"
     )
     findings = [
         *(judge_tally(scan.tally) if scan.training is None else ()),
@@ -383,7 +386,7 @@ def _checked_map(model: TableMap, scan: TableScan) -> Checked:
         is_training=scan.training is not None,
         training_rows=model.profile_.rows,
         certificate=None,
-        optimality=f"{model.pipeline_[-1].certificate_.verdict} {NOT_AGAIN}",
+        optimality=f"{_optimality_of_map(model)} {NOT_AGAIN}",
         score=None,
         scored="none: a map has no target",
         expected=math.nan,
@@ -393,6 +396,14 @@ def _checked_map(model: TableMap, scan: TableScan) -> Checked:
         findings=tuple(sorted(findings, key=lambda each: each.severity != "warning")),
         placed="the table lacks columns of the map" if absent else placed,
     )
+
+
+def _optimality_of_map(model: TableMap) -> str:
+    """What the page of a map says of its components and groups."""
+    report = recorded_report(model)
+    if not isinstance(report, MapReport):
+        return str(model.pipeline_[-1].certificate_.verdict)
+    return " ".join(f"{gap.of}: {gap.optimality}" for gap in report.gaps)
 
 
 # ---- optimality ----------------------------------------------------------------------------------

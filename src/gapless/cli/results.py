@@ -134,3 +134,11 @@ def recorded(model: Any) -> Any:
 
     is_map = isinstance(model, exploring.TableMap)
     return (exploring.from_json if is_map else report.from_json)(model.record_)
+
+
+def recorded_report(model: Any) -> Any:
+    """The report that a model holds; None if there is none, or it is of another version."""
+    try:
+        return recorded(model) if getattr(model, "record_", "") else None
+    except ValueError:
+        return None

@@ -26,7 +26,7 @@ from gapless.model_io import Description, describe, load
 
 from .._ground.percent import percent
 from .checking import plain
-from .results import recorded
+from .results import recorded_report
 
 
 def objective_of(model: Any) -> str | None:
@@ -203,7 +203,7 @@ def shown_of(path: Path) -> Shown:
     pipeline = model.pipeline_ if isinstance(model, TableModel) else model
     inner = last_of(pipeline)
     certificate = _of(inner, "certificate_")
-    report = _recorded(model)
+    report = recorded_report(model)
     importances, importance = _importances(report, pipeline)
     classes = getattr(model, "classes_", None)
     return Shown(
@@ -225,7 +225,7 @@ def shown_of(path: Path) -> Shown:
 
 def _shown_map(model: TableMap, file: Description) -> Shown:
     """What is shown of a map: its groups and components, and the two gaps of each."""
-    report = _recorded(model)
+    report = recorded_report(model)
     said = report if isinstance(report, MapReport) else None
     gaps = () if said is None else said.gaps
     lines: list[str] = []
@@ -269,14 +269,6 @@ def _of(model: Any, name: str) -> Any:
 
 def _is_fitted(model: Any) -> bool:
     return any(name.endswith("_") and not name.startswith("_") for name in vars(model))
-
-
-def _recorded(model: Any) -> Any:
-    """The report that a model holds; None if there is none, or it is of another version."""
-    try:
-        return recorded(model) if getattr(model, "record_", "") else None
-    except ValueError:
-        return None
 
 
 def _answer(model: Any, inner: Any) -> str:

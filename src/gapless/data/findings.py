@@ -39,7 +39,7 @@ CODES = {
     "S310": "training rows are among the rows",
     "S311": "the score is not as expected",
     "S312": "the model is not optimal for its objective",
-    "S313": "more rows fit nowhere",
+    "S313": "more rows are far out",
 }
 
 

@@ -317,7 +317,9 @@ def _report(
 def _where(space: Space, search: Search, count: int | None) -> str:
     """The components in which groups were looked for, or by which rows were divided."""
     if count is None:
-        return words.where(space.wide, space.alone)
+        # Single components come last, where all others together have no groups.
+        needs_more = search.chosen is None or search.places not in space.wide
+        return words.where(space.wide, space.alone if needs_more else ()) if search.tried else ""
     return words.divided(search.places) if count > 1 else ""
 
 

@@ -22,6 +22,10 @@ MOST_SHOWN, MOST_REASONS = 10, 3
 LEAST_DEVIATION, PART_OF_LARGEST = 2.0, 0.5
 # A level with a larger share does not make a row odd on its own.
 RARE = 0.01
+# Where nothing else makes it odd, a level of up to this share does.
+UNUSUAL = 0.1
+# Beside a rare combination of levels a number is mentioned from this many standard deviations on.
+CLEARLY_ODD = 4.0
 
 
 def odd_rows(
@@ -99,17 +103,24 @@ class _Reasons:
         enough = [each for each in found if each[0] >= least]
         # A level that many rows have makes none of them odd, but a combination may.
         single = [each for each in enough if not self._is_common(each[1], place, group)]
-        if not single:
+        combined = ""
+        if self._is_common(found[0][1], place, group):
+            # What is oddest is no single value.
             combined = self._combination([name for _, name, _, _ in found], place, group)
-            if combined:
-                return combined
+        if combined:
+            single = [each for each in single if each[0] >= CLEARLY_ODD]
+        elif not single:
             single = [each for each in found if each[0] >= LEAST_DEVIATION]
             single = [each for each in single if not self._is_common(each[1], place, group)]
         said = (
             self._words(name, place, group, None if is_alone else expected)
             for _, name, expected, is_alone in single
         )
-        kept = list(islice((text for text in said if text), MOST_REASONS))
+        kept = list(islice((text for text in (combined, *said) if text), MOST_REASONS))
+        if not kept:
+            oddest = self.frame_columns[found[0][1]]
+            if oddest.column.role == "category" and self._share(oddest, place, group) <= UNUSUAL:
+                kept = [self._words(found[0][1], place, group, None)]
         return "; ".join(kept) or "no single column, but many that are slightly unusual together"
 
     def _combination(self, names: Sequence[str], place: int, group: int) -> str:

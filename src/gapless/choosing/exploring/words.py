@@ -20,6 +20,8 @@ from .space import Search, Space
 MOST_NAMED, MOST_COLUMNS = 6, 3
 # From this much on, a group that comes back is very stable.
 FIRM = 0.85
+# Why nobody looked for groups.
+TOO_FEW, TOO_LATE = "there are too few distinct rows", "there was too little time"
 # Doubt up to which a gap is worth mentioning.
 MAYBE = 0.5
 
@@ -109,7 +111,7 @@ def mirrored(share: float, other: str) -> str:
 
 def not_looked(is_short: bool) -> str:
     """Why nobody looked for groups."""
-    return "there are too few distinct rows" if is_short else "there was too little time"
+    return TOO_FEW if is_short else TOO_LATE
 
 
 def groups(search: Search, requested: int | None, has_categories: bool) -> tuple[str, ...]:
@@ -181,7 +183,7 @@ def where(wide: Sequence[Sequence[int]], alone: Sequence[Sequence[int]]) -> str:
         said.append(
             "along the first component" if count == 1 else f"in the first {count} components"
         )
-    more = "; where there were none, also along each larger component alone" if alone else ""
+    more = "; since there were none, also along each larger component alone" if alone else ""
     return f"Groups were looked for {joined(said)}{more}."
 
 
@@ -313,7 +315,8 @@ def advice(source: str, groups: Groups, odd: OddRows, copies: Copies) -> tuple[s
         )
     table = shlex.quote(source) if source != "frame" else "TABLE"
     if groups.unknown and not groups.shown:
-        said.append(f"Give it more time or more rows to look for groups: {groups.unknown}.")
+        cure = "more rows" if groups.unknown == TOO_FEW else "more time (--time-limit)"
+        said.append(f"Give it {cure} to look for groups: {groups.unknown}.")
     elif groups.shown and not groups.is_requested:
         said.append(
             "Ask whether the groups come from how the table was made, such as two sources or two "
