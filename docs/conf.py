@@ -81,4 +81,4 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "start": [], "benchmarks": [], "glossary": []}
+html_sidebars = {"index": [], "start": [], "benchmarks": [], "glossary": [], "security": []}

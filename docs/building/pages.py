@@ -19,11 +19,14 @@ INDEXES = ("index.md", "README.md", "extending.md")
 # What the site shows in place of a file or folder of the repository.
 ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "README.md": "index.md",
     "examples": "gallery/index.rst",
     "benchmarks/results": "benchmarks.md",
     "src/gapless/__init__.py": "api/index.md",
 }
+# Of these, the pages that stand beside docs/.
+BESIDE = ("CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"(?P<text>!?\[[^\[\]]*\])\((?P<path>[^)#:\s]*)(?P<place>#[^)\s]*)?\)")
 PICTURE = re.compile(
     r"^\[(?P<text>[^\]]+)\]\((?P<page>(?P<gallery>\S*gallery/)(?P<example>plot_\w+)\.rst)\)$",
@@ -41,7 +44,8 @@ def names() -> list[str]:
 def texts() -> dict[str, str]:
     """The text of each page of the site that is a page of the repository, by its path there."""
     found = {name: as_source(DOCS / name, name) for name in names()}
-    return {**found, "contributing.md": as_source(ROOT / "CONTRIBUTING.md", "contributing.md")}
+    beside = {ELSEWHERE[path]: as_source(ROOT / path, ELSEWHERE[path]) for path in BESIDE}
+    return {**found, **beside}
 
 
 def pictures() -> dict[str, Path]:
