@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
-from gapless import KMeans
+from gapless import KMeans, MiniBatchKMeans
 from gapless._ground.design import Design
 from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.models.clustering.kmeans_held_out import KMeansFit
@@ -315,8 +315,11 @@ def test_a_time_limit_keeps_a_whole_step(monkeypatch):
 
 
 def test_a_limit_too_short_for_one_step_is_an_error():
-    with pytest.raises(TimeLimit):
-        KMeans(3, time_limit=1e-9).fit(blobs())
+    for model in (KMeans(3, time_limit=1e-9), MiniBatchKMeans(3, time_limit=1e-9)):
+        with pytest.raises(TimeLimit, match="its time_limit=1e-09 before there were any centres"):
+            model.fit(blobs())
+    with pytest.raises(TimeLimit, match="time_limit=1e-09 before all numbers were tried"):
+        KMeans("auto", time_limit=1e-9).fit(blobs())
 
 
 def test_files_and_copies_predict_alike(tmp_path):

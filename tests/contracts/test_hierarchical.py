@@ -358,3 +358,19 @@ def test_a_large_dendrogram_shows_its_upper_end_and_counts_the_rest():
     assert rows == 1000
     with pytest.raises(ValueError, match="one for each"):
         AgglomerativeClustering().fit(X).dendrogram(names=["a"])
+
+
+def test_one_merge_or_split_is_not_counted():
+    X = [[0.0], [2.0]]
+    for linkage in ("single", "ward"):
+        verdict = AgglomerativeClustering(1, linkage=linkage).fit(X).certificate_.verdict
+        assert verdict.startswith("exact: the only merge joined two clusters")
+    verdict = DivisiveClustering(1).fit(X).certificate_.verdict
+    assert verdict.startswith("exact: at the only split no row")
+
+
+def test_distances_are_no_names():
+    X = np.arange(4.0)[:, None]
+    model = AgglomerativeClustering(1).fit(X)
+    with pytest.raises(ValueError, match="one name for each row"):
+        model.distance_matrices(np.abs(X - X.T))

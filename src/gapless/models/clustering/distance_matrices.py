@@ -101,6 +101,11 @@ def distance_matrices(
             f"the {n} matrices of {n} rows are more than anyone reads; fit at most {MOST_ROWS} "
             "rows."
         )
+    if names is not None and np.ndim(names) > 1:
+        raise ValueError(
+            "names must be one name for each row; the distances are those of the fit, and not given "
+            "again."
+        )
     if names is not None and len(names) != n:
         raise ValueError(f"there are {len(names)} names for {n} rows; give one for each.")
     if names is None:

@@ -254,8 +254,7 @@ default="k-means++"
         with single_blas(), watch(self, data.X, None) as callback:
             k = self.n_clusters
             if k == AUTO:
-                with time_limit(self.time_limit):
-                    choice = choose_clusters(rows, plan, SEED)
+                choice = self._choose(rows, plan)
                 k = 1 if choice is None else int(choice.values["n_clusters"])
             if isinstance(plan.init, np.ndarray):
                 check_centers(plan.init, rows.d, k)
@@ -281,6 +280,17 @@ default="k-means++"
                 stacklevel=2,
             )
         return self
+
+    def _choose(self, rows: ClusterRows, plan: Plan) -> Any:
+        """The number of clusters."""
+        try:
+            with time_limit(self.time_limit):
+                return choose_clusters(rows, plan, SEED)
+        except TimeLimit:
+            raise TimeLimit(
+                f'n_clusters="auto" has reached {limit_name(self.time_limit)} before all numbers '
+                "were tried; raise it, or give a number."
+            ) from None
 
     def _plan(self) -> Plan:
         init = self._given_init()
@@ -323,6 +333,11 @@ default="k-means++"
                 with time_limit(seconds_left(self.time_limit, began)):
                     run = plan.run(rows, k, random, callback)
             except (TimeLimit, KeyboardInterrupt) as stop:
+                if not runs and isinstance(stop, TimeLimit):
+                    raise TimeLimit(
+                        f"{type(self).__name__} has reached {limit_name(self.time_limit)} before "
+                        "there were any centres; raise it, or choose fewer clusters."
+                    ) from None
                 if not runs:
                     raise
                 return runs, "time_limit" if isinstance(stop, TimeLimit) else "interrupted"

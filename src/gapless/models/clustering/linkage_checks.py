@@ -38,11 +38,17 @@ def certificate_of(
         )
     return _certificate(
         "exact",
-        f"each of the {len(tree.table)} merges joined two clusters than which no others are closer "
-        f"by {linkage} linkage{_inversions(tree)}",
+        f"{_of_all(tree, 'merge')} joined two clusters than which no others are closer by {linkage} "
+        f"linkage{_inversions(tree)}",
         excess,
         total,
     )
+
+
+def _of_all(tree: MergeTree, noun: str) -> str:
+    """All merges or splits of a tree, in words."""
+    count = len(tree.table)
+    return f"the only {noun}" if count == 1 else f"each of the {count} {noun}s"
 
 
 def certificate_of_splits(
@@ -82,8 +88,8 @@ def certificate_of_splits(
             )
     return _certificate(
         "exact",
-        f"at each of the {len(tree.table)} splits no row that stayed is nearer on average to those "
-        "that left, and each height is the diameter of its cluster",
+        f"at {_of_all(tree, 'split')} no row that stayed is nearer on average to those that left, "
+        "and each height is the diameter of its cluster",
         excess,
         _total(tree),
     )
