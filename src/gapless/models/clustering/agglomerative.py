@@ -226,8 +226,8 @@ class AgglomerativeClustering(HierarchicalModel):
             return tree_of_rows(found.pairs, found.heights, distinct, kept), 1
         except TimeLimit:
             raise TimeLimit(
-                f"the tree was not complete after {limit_name(self.time_limit)}; allow more time, or "
-                "cluster a sample."
+                f"the tree was not complete after {limit_name(self.time_limit)}; allow more time, "
+                "or cluster a sample."
             ) from None
 
     def _structured(self, data: Training, kept: Array) -> tuple[MergeTree, int]:

@@ -103,8 +103,8 @@ def distance_matrices(
         )
     if names is not None and np.ndim(names) > 1:
         raise ValueError(
-            "names must be one name for each row; the distances are those of the fit, and not given "
-            "again."
+            "names must be one name for each row; the distances are those of the fit, and are not "
+            "given again."
         )
     if names is not None and len(names) != n:
         raise ValueError(f"there are {len(names)} names for {n} rows; give one for each.")

@@ -38,8 +38,8 @@ def certificate_of(
         )
     return _certificate(
         "exact",
-        f"{_of_all(tree, 'merge')} joined two clusters than which no others are closer by {linkage} "
-        f"linkage{_inversions(tree)}",
+        f"{_of_all(tree, 'merge')} joined two clusters than which no others are closer by "
+        f"{linkage} linkage{_inversions(tree)}",
         excess,
         total,
     )
