@@ -3,22 +3,30 @@
 import functools
 import os
 import secrets
+import time
 import zlib
 from collections import defaultdict
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 from covering import covering
+from gapless._ground import interrupt
 
 # All combinations of the parameters of a test are run if there are no more than these.
 FEW = 4
 # Examples are the same in every run, too, unless fresh ones are requested.
-settings.register_profile("same", derandomize=True)
-if os.environ.get("GAPLESS_TEST_SEED") != "fresh":
-    settings.load_profile("same")
+settings.register_profile(
+    "ours",
+    derandomize=os.environ.get("GAPLESS_TEST_SEED") != "fresh",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("ours")
 
 
 def pytest_addoption(parser):
@@ -84,6 +92,13 @@ def no_verdict(monkeypatch):
     monkeypatch.setattr(
         "gapless.unseen.entrance._judgement", lambda trial, outcome: ("balanced", "nobody asks")
     )
+
+
+@pytest.fixture
+def counted_time(monkeypatch):
+    """Time limits count how often they are looked at, a second for each, on any machine alike."""
+    looks, now = count(), time.monotonic()
+    monkeypatch.setattr(interrupt, "time", SimpleNamespace(monotonic=lambda: now + next(looks)))
 
 
 @pytest.fixture

@@ -61,11 +61,12 @@ def duration(model, X, y):
 
 
 results = []
-prepared = [(model, X, y, duration(model, X, y), model.certificate_.primal) for model, X, y in fits]
+longest = [min(duration(*one), 1.0) for one in fits]
+prepared = [(model, X, y, model.certificate_.primal) for model, X, y in fits]
 for k in range(3 * int(sys.argv[1])):
     if sum("delay" in record for record in results) == int(sys.argv[1]):
         break
-    model, X, y, seconds, reached = prepared[k % len(prepared)]
+    model, X, y, reached = prepared[k % len(fits)]
     fresh = type(model)(**model.get_params(deep=False))
     fresh.set_params(time_limit=None)
     sent, finished = [], False
@@ -74,7 +75,7 @@ for k in range(3 * int(sys.argv[1])):
         sent.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(moments.uniform(0, min(seconds, 1.0)), kill)
+    timer = threading.Timer(moments.uniform(0, longest[k % len(fits)]), kill)
     try:
         timer.start()
         fresh.fit(X, y)
@@ -103,6 +104,8 @@ for k in range(3 * int(sys.argv[1])):
                 "finite": bool(np.all(np.isfinite(getattr(fresh, "coef_", 0.0)))),
                 "complete": all(hasattr(fresh, name) for name in parts),
             }
+    if record["state"] == "missed":
+        longest[k % len(fits)] /= 2  # the machine is faster now than it was
     record["model"] = type(model).__name__
     results.append(record)
 print(json.dumps(results))
@@ -111,7 +114,7 @@ print(json.dumps(results))
 
 def test_ctrl_c_at_random_moments():
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(SIGNALS)], capture_output=True, text=True, timeout=600
+        [sys.executable, "-c", SCRIPT, str(SIGNALS)], capture_output=True, text=True, timeout=1800
     )
     assert done.returncode == 0, done.stderr[-2000:]
     results = json.loads(done.stdout.splitlines()[-1])

@@ -3,13 +3,16 @@
 import functools
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from gapless import GaussianNB
+from gapless._ground import interrupt
 from gapless._ground.interrupt import TimeLimit, time_limit
+from gapless._ground.threads import threads
 from gapless.choosing import choose
 from gapless.choosing.budget import Budget, OwnTime
 from gapless.choosing.families import FAMILIES, families_for
@@ -252,11 +255,14 @@ def test_what_is_kept_for_the_end_counts_the_rows_that_are_held_out():
 
 
 class Sleeper(ClassifierMixin, BaseEstimator):
-    """Sleeps a tenth of a second, and always says the first class."""
+    """Takes a tenth of a second by the given clocks, and always says the first class."""
+
+    clocks = ()
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
-        time.sleep(0.1)
+        for clock in self.clocks:
+            clock.now += 0.1
         return self
 
     def predict(self, X):
@@ -267,11 +273,13 @@ class Sleeper(ClassifierMixin, BaseEstimator):
     "seconds, together, is_judged",
     [(0.3, 60.0, True), (0.3, None, False), (0.3, 0.4, False), (0.05, 60.0, False)],
 )
-def test_folds_go_on_if_the_first_was_in_time(seconds, together, is_judged):
+def test_folds_go_on_if_the_first_was_in_time(seconds, together, is_judged, monkeypatch):
     judging, families = judging_of(1000.0, {"naive Bayes": 0.1}, n=100)
-    budget = judging.budget
-    budget.clock = budget.work = time.monotonic
-    budget.began = budget._worked_before = time.monotonic()
+    clock = judging.budget.clock
+    monkeypatch.setattr(Sleeper, "clocks", (clock, judging.budget.work))
+    # Limits go by the same clock; in the core, which has its own, they never end.
+    far = time.monotonic() + 1e6
+    monkeypatch.setattr(interrupt, "time", SimpleNamespace(monotonic=lambda: far + clock.now))
     family = replace(families[-1], make=lambda facts, seed: Sleeper())
     trial = judging.judge(family, 80, seconds, together)
     assert (trial.held is not None) == is_judged
@@ -310,14 +318,19 @@ def test_no_fit_may_take_longer_than_the_clock_allows():
     assert budget.left == budget.clock_left / 5 and budget.shared == budget.clock_left
 
 
-def test_own_time_counts_work_and_not_waiting():
-    own = OwnTime()
-    time.sleep(0.2)
-    waited = own()
-    end = time.thread_time() + 0.1
-    while time.thread_time() < end:
-        pass
-    assert waited < 0.1 <= own() - waited
+def test_own_time_counts_work_and_not_waiting(monkeypatch):
+    """Of this thread, or of all threads shared among the cores; by clocks that stop in sleep."""
+    thread, process = Clock(), Clock()
+    monkeypatch.setattr(time, "thread_time", thread)
+    monkeypatch.setattr(time, "process_time", process)
+    with threads(4):
+        own = OwnTime()
+        time.sleep(1e-3)
+        assert own() == 0.0
+        thread.now, process.now = 1.0, 1.5
+        assert own() == 1.0
+        process.now += 8.0  # of other threads, while this one waits
+        assert own() == 3.0
 
 
 def test_boosting_without_folds_and_a_linear_model_go_first_on_all_rows():

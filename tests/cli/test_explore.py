@@ -124,7 +124,7 @@ def test_results_of_fit_and_explore_do_not_replace_each_other(explored, run):
     assert str(default_folder("houses.csv.gz", ".explore")) == "houses.explore"
     code, _, err = run(
         *("fit", explored.table, "--target", "colour", "--models", "pruned tree"),
-        *("--time-limit", "5", "--out", explored.folder),
+        *("--time-limit", "600", "--out", explored.folder),
     )
     assert (code, "another command" in err) == (2, True)
 

@@ -169,7 +169,7 @@ def test_a_reader_that_has_enough_is_no_error():
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(60) == 0
+    assert process.wait(600) == 0
 
 
 def test_an_error_after_ctrl_c_is_an_interruption(capsys, monkeypatch):

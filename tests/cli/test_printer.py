@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import time
 from types import SimpleNamespace
 
@@ -76,16 +77,21 @@ def test_progress_is_one_line_that_is_rewritten_and_taken_away(colour):
     assert screen(err.getvalue()) == ""
 
 
+def seconds_in(stream):
+    return [int(number) for number in re.findall(r"\r(\d+) of 60 s", stream.getvalue())]
+
+
 def test_the_clock_goes_on_while_a_fit_is_silent(monkeypatch):
     monkeypatch.setattr("gapless.cli.printer.REFRESH_SECONDS", 0.01)
     stream = Terminal()
     line = LiveLine(stream)
     line.show(event(seconds=0.95))
     waited = time.monotonic()
-    while "\r2 of" not in stream.getvalue() and time.monotonic() - waited < 20:
+    while len(set(seconds_in(stream))) < 2 and time.monotonic() - waited < 60:
         time.sleep(0.05)
     line.clear()
-    assert "\r1 of 60 s" in stream.getvalue() and "\r2 of 60 s" in stream.getvalue()
+    first, *later = seconds_in(stream)
+    assert first == 1 and max(later) > 1
     length = len(stream.getvalue())
     time.sleep(0.05)
     assert len(stream.getvalue()) == length

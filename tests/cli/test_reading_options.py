@@ -7,7 +7,7 @@ import pytest
 import gapless
 from gapless.data import ReadingOptions, TableError, read_batches, read_table
 
-QUICK = ("--target", "y", "--models", "pruned tree", "--time-limit", 5)
+QUICK = ("--target", "y", "--models", "pruned tree", "--time-limit", 600)
 
 
 def body(delimiter=";", rows=range(60)):

@@ -1,7 +1,6 @@
 """Every public linear estimator, in every form of its objective, keeps every promise."""
 
 import pickle
-import time
 import warnings
 
 import numpy as np
@@ -305,18 +304,17 @@ def test_time_limit_keeps_an_honest_gap(cls, form, seed):
 
 
 @every_class
-def test_time_limit_holds_for_the_certificate_too(cls, monkeypatch):
+def test_time_limit_holds_for_the_certificate_too(cls, monkeypatch, counted_time):
     def endless(*arguments):
         while True:
             interrupt.check()
-            assert interrupt.deadline() < began + 60
+            assert interrupt.deadline() < np.inf
 
-    began = time.monotonic()
     X, y = make_data(cls, 0, n=50)
     monkeypatch.setattr("gapless.models.linear._base.certify_all", endless)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = build(cls, {}).set_params(time_limit=0.5).fit(X, y)
+        model = build(cls, {}).set_params(time_limit=1e5).fit(X, y)
     # The gap is the solver's own then.
     assert 0 <= model.certificate_.gap < np.inf
     assert model.solver_

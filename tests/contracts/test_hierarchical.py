@@ -64,13 +64,15 @@ def test_other_linkages_keep_one_float32_for_each_pair(linkage, monkeypatch):
     monkeypatch.setattr(linkages, "SMALL_MATRIX", 0)
     X = np.random.default_rng(1).normal(size=(3000, 4))
     pairs = len(X) * (len(X) - 1) // 2
-    # What the process had before and freed since shifts this by a few per cent; a second copy, or
-    # float64, would double it.
-    assert 0.8 * 4 * pairs < _growth(linkage, X) < 1.5 * 4 * pairs
+    # What the process had before and freed since shifts this; a second copy, or float64, would
+    # double it.
+    assert 0.5 * 4 * pairs < _growth(linkage, X) < 1.6 * 4 * pairs
 
 
 def _growth(linkage, X):
     """By how much a fit raises the peak of the memory, which counts from now on."""
+    if not os.access("/proc/self/clear_refs", os.W_OK):
+        pytest.skip("this system does not say how much memory a process had since a moment")
     AgglomerativeClustering(linkage=linkage).fit(X[:100])
     ctypes.CDLL(None).malloc_trim(0)
     before = _memory("VmRSS")

@@ -890,10 +890,10 @@ def test_parts_say_what_is_not_known(seed):
         gapless.MLPClassifier().partial_fit(X, y)
 
 
-def test_time_is_limited_and_the_best_epoch_kept(seed):
+def test_time_is_limited_and_the_best_epoch_kept(seed, counted_time):
     X, y = make_data(gapless.MLPClassifier, seed)
     model = gapless.MLPClassifier(
-        20, max_iter=10**6, tol=0, n_iter_no_change=10**6, time_limit=0.3, random_state=0
+        20, max_iter=10**6, tol=0, n_iter_no_change=10**6, time_limit=300, random_state=0
     )
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model.fit(X, y)  # a million epochs, if nothing ended them

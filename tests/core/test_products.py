@@ -359,7 +359,7 @@ def test_a_forked_process_can_use_threads_again(rng):
     queue = fork.Queue()
     child = fork.Process(target=_times_in_child, args=(design, w, queue))
     child.start()
-    result = queue.get(timeout=60)
+    result = queue.get(timeout=600)
     child.join()
     assert np.array_equal(result, expected)
 

@@ -33,7 +33,7 @@ def count_with(**environment):
         env=clean | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
 
 

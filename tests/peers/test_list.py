@@ -34,7 +34,7 @@ def concerned(pytestconfig) -> list[str]:
     ]
     if pytestconfig.getoption("--original", default=False):
         command.append("--original")
-    printed = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=600).stdout
     return [line.split("::", 1)[1] for line in printed.splitlines() if ".toml::" in line]
 
 

@@ -59,7 +59,7 @@ def test_nothing_sticks_out_at_any_width(tmp_path, two_classes, many_classes, of
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     found = re.findall(r"<p>(\S+) (\d+) (\d+) (\d+) (\d+)</p>", done.stdout)
     assert len(found) == len(frames), done.stderr[-2000:]
