@@ -17,9 +17,9 @@ namespace {
 // Collecting entries pays if at most this part of all columns is left, for so many units.
 constexpr double most_columns = 0.6;
 constexpr Index least_units = 16;
-// With so many panels of units or fewer, entries by columns are not worth their making: that takes
-// as long as the products of two panels.
-constexpr Index few_panels = 3;
+// With so many panels of units or fewer, entries by columns are not worth their making: it takes
+// longer than they save, which is to store every sum for every entry.
+constexpr Index few_panels = 1;
 // A piece of the batch has at least so many rows and multiplications.
 constexpr Index least_rows = 16, least_work = Index(1) << 22, most_pieces = 8;
 // A task of an update changes so many numbers.

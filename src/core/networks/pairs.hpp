@@ -12,6 +12,10 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef __AVX512VL__
+#include <immintrin.h>
+#endif
+
 #include "base/pieces.hpp"
 #include "base/vectors.hpp"
 
@@ -104,6 +108,26 @@ struct Pairs {
     // All places are written, and as many count as there are: so there is nothing to predict.
     template <class X>
     GAPLESS_BODY Index put_stretch(Index at, Index pair, const X* x) {
+        // The compiler cannot know that what is written does not change where to write.
+        std::int32_t* const to_index = index + at;
+        T* const to_value = value + 2 * at;
+#ifdef __AVX512VL__
+        if constexpr (sizeof(T) == 4) {
+            T line[stretch];
+#pragma omp simd
+            for (Index j = 0; j < stretch; ++j) line[j] = static_cast<T>(x[j]);
+            const __m512i numbers = _mm512_loadu_si512(line);
+            // All bits but the signs: a pair counts if one of its numbers is neither 0 nor −0.
+            const __mmask8 mask =
+                _mm512_test_epi64_mask(numbers, _mm512_set1_epi64(0x7fffffff7fffffff));
+            const __m256i places = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(pair)),
+                                                    _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+            _mm512_storeu_si512(to_value, _mm512_maskz_compress_epi64(mask, numbers));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_index),
+                                _mm256_maskz_compress_epi32(mask, places));
+            return at + __builtin_popcount(mask);
+        }
+#endif
         std::int32_t mask = 0;
 #pragma omp simd reduction(| : mask)
         for (Index j = 0; j < stretch; ++j) mask |= x[j] != 0 ? bit_of_column[j] : 0;
@@ -111,10 +135,10 @@ struct Pairs {
         const ChosenPairs& chosen = chosen_pairs[mask];
 #pragma GCC unroll 8
         for (Index k = 0; k < stretch / 2; ++k)
-            index[at + k] = static_cast<std::int32_t>(pair + chosen.place[k]);
+            to_index[k] = static_cast<std::int32_t>(pair + chosen.place[k]);
 #pragma GCC unroll 8
         for (Index k = 0; k < stretch / 2; ++k)
-            copy_pair(x + 2 * Index(chosen.place[k]), value + 2 * (at + k));
+            copy_pair(x + 2 * Index(chosen.place[k]), to_value + 2 * k);
         return at + chosen.count;
     }
 
