@@ -29,7 +29,7 @@ from gapless._ground.interrupt import TimeLimit
 from gapless._ground.threads import threads
 from gapless.evaluation import gradient_check, memorise
 from gapless.losses import Huber, Loss
-from gapless.models.networks import engines, training
+from gapless.models.networks import engines, torch_engine, training
 from gapless.models.networks._base import NetworkModel
 from gapless.models.networks.composition import Composition
 from gapless.models.networks.history import History, Underway
@@ -1486,6 +1486,26 @@ def test_estimators_train_on_pytorch_and_predict_on_either():
     before = theirs.predict_proba(X)
     theirs.engine = "numpy"
     np.testing.assert_allclose(theirs.predict_proba(X), before, rtol=1e-5)
+
+
+def test_pytorch_takes_one_thread_for_small_batches_and_leaves_their_number(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is an optional engine")
+    X, y = np.random.default_rng(0).normal(size=(40, 5)), np.arange(40) % 2
+    seen, relu = [], torch.relu
+    monkeypatch.setattr(torch, "relu", lambda x: (seen.append(torch.get_num_threads()), relu(x))[1])
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with threads(2):
+            gapless.MLPClassifier(4, engine="torch", max_iter=1, random_state=0).fit(X, y)
+            assert torch.get_num_threads() == 2
+            assert set(seen) == {1}
+            seen.clear()
+            monkeypatch.setattr(torch_engine, "LEAST_WORK", 1)
+            gapless.MLPClassifier(4, engine="torch", max_iter=1, random_state=0).fit(X, y)
+            assert set(seen) == {2}
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_without_pytorch_the_error_says_how_to_get_it(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,41 @@ def test_entries_of_narrow_and_wide_layers_are_those_of_the_rows(monkeypatch, un
     given = rows, Squared(), Plain(), np.dtype(np.float64), (Dense(units), Tanh(), Dense(OUTPUTS))
     ours, reference = both_ways(monkeypatch, *given)
     np.testing.assert_allclose(ours[0], reference[0], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_entries_that_are_not_usual_numbers_are_not_lost(dtype):
+    # −0 counts as 0; the smallest numbers, and what is not finite, do not.
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 64)) * (random.random((30, 64)) < 0.1)
+    X[3, 5], X[4, 20], X[5, 33] = -0.0, np.finfo(np.float32).tiny / 8, np.inf
+    rows = Rows(X.astype(dtype), random.normal(size=(30, 1)), np.ones(30), (64,))
+    composition = Composition((Dense(16), Dense(1)), rows.shape)
+    theta = composition.begin(np.random.RandomState(0), np.float32).theta
+    batches = dense_batches(BuiltIn(composition), rows, Squared(), np.dtype(np.float32))
+    z = np.zeros((30, 1))
+    batches.gradient(theta, np.arange(30), 0.0, z)
+    W, b, V, c = composition.arrays(theta)
+    with np.errstate(invalid="ignore"):
+        expected = (rows.X.astype(np.float32) @ W + b) @ V + c
+    finite = np.arange(30) != 5
+    np.testing.assert_allclose(z[finite], expected[finite], rtol=1e-4, atol=1e-5)
+    assert not np.isfinite(z[5, 0])
+
+
+def test_columns_side_by_side_are_learned_as_rows_side_by_side(monkeypatch):
+    # Data frames have columns side by side.
+    rows = some_rows(Softmax(), dtype=np.float32)
+    given = Softmax(), Adam(), np.dtype(np.float32), (Dense(8), ReLU(), Dense(OUTPUTS))
+    expected = descended(rows, *given)
+    taken = []
+    monkeypatch.setattr(
+        training, "dense_batches", lambda *x: taken.append(dense_batches(*x)) or taken[-1]
+    )
+    found = descended(replace(rows, X=np.asfortranarray(rows.X)), *given)
+    assert taken[-1] is not None
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert found[1] == expected[1]
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.9])

@@ -77,6 +77,17 @@ class Rows:
         positions = rows if self.positions is None else self.positions[rows]
         return Rows(self.X, self.y[rows], self.weights[rows], self.shape, positions)
 
+    def in_order(self) -> Rows:
+        """The same with the numbers of each row side by side, as batches need them.
+
+        X is copied where its columns are side by side, as those of data frames: to gather a row of
+        it takes as many lines of memory as it has columns.
+        """
+        X = self.X
+        if sp.issparse(X) or X.flags.c_contiguous:
+            return self
+        return replace(self, X=np.ascontiguousarray(X))
+
     def inputs(self, rows: Any, dtype: Any) -> Any:
         """Some of the rows as a batch; nothing else is copied."""
         x = self.X[rows if self.positions is None else self.positions[rows]]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._ground.threads import single_blas
+from ..._ground.threads import single_blas, thread_count
 from .composition import Composition, Weights
-from .engines import pieces_of
+from .engines import LEAST_WORK, pieces_of
 from .layers import (
     AveragePool2D,
     BatchNorm,
@@ -79,7 +79,7 @@ class Torch:
 
     def outputs(self, weights: Weights, x: Array) -> Array:
         """The outputs for a batch."""
-        with self.torch.no_grad():
+        with self.torch.no_grad(), self._threads(x.shape[0]):
             z = self._through(self._moved(x), self._arrays(weights), Mode())
         return z.cpu().numpy()
 
@@ -92,6 +92,17 @@ class Torch:
         row_weights: Array | None = None,
     ) -> tuple[Array, Array]:
         """Outputs and gradient for a batch; PyTorch goes backward by itself."""
+        with self._threads(x.shape[0]):
+            return self._gradient(weights, x, slopes, seed, row_weights)
+
+    def _gradient(
+        self,
+        weights: Weights,
+        x: Array,
+        slopes: Callable[[Array, slice], Array],
+        seed: Any,
+        row_weights: Array | None,
+    ) -> tuple[Array, Array]:
         theta = self._moved(weights.theta).requires_grad_()
         random = None
         if seed is not None:
@@ -105,6 +116,21 @@ class Torch:
         for kept, new in zip(weights.running, running):
             kept[...] = new.detach().cpu().numpy()
         return outputs, found.cpu().numpy().copy()
+
+    @contextmanager
+    def _threads(self, rows: int) -> Iterator[None]:
+        """As many threads as a batch of so many rows is worth, and then as many as before.
+
+        Threads wait for each other after every layer, which takes longer than a small batch, and
+        on a busy machine far longer.
+        """
+        before = self.torch.get_num_threads()
+        worth = max(1, rows * self.composition.work // LEAST_WORK)
+        self.torch.set_num_threads(min(thread_count(), worth))
+        try:
+            yield
+        finally:
+            self.torch.set_num_threads(before)
 
     def _through(self, x: Any, of_layers: list[list[Any]], mode: Mode) -> Any:
         for step, parameters in zip(self.steps, of_layers):

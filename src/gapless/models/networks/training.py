@@ -200,7 +200,7 @@ class Descent:
         score: Callable[[Array, Array, Array], float] | None = None,
         aside: Rows | None = None,
     ):
-        self.engine, self.rows, self.loss, self.plan = engine, rows, loss, plan
+        self.engine, self.rows, self.loss, self.plan = engine, rows.in_order(), loss, plan
         self.score, self.aside = score, aside
         self.total = float(rows.weights.sum())
         self._prepared: dict[Any, DenseBatches | None] = {}
@@ -466,7 +466,7 @@ def minimise(
     """L-BFGS on all rows (Liu and Nocedal 1989); the best weights, and why it ended."""
     began, total = time.monotonic() - history.last_second, float(rows.weights.sum())
     best: list[Any] = [math.inf, weights.theta.copy()]
-    n = len(rows.weights)
+    n, rows = len(rows.weights), rows.in_order()
     z, every = np.zeros((n, engine.composition.outputs)), np.arange(n)
     known = dense_batches(engine, rows, loss, weights.theta.dtype)
 
