@@ -29,7 +29,7 @@ from .problems import covtype, data_folder
 
 RESULTS = Path(__file__).parent / "results" / "generalized.csv"
 ENOUGH = 1e-6
-LADDER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+LADDER = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 EPSILON = 1.35
 HEADER = (
     "problem",

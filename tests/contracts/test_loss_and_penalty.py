@@ -10,10 +10,10 @@ from test_solvers import make
 
 from gapless._ground.design import Design
 from gapless.certificates import certify
-from gapless.losses import Loss
-from gapless.penalties import L1, Penalty, by_name
-from gapless.problem import Problem
-from gapless.solvers import choose, registry, solve
+from gapless.losses import Loss, Tweedie
+from gapless.penalties import L1, Group, L2Norm, Penalty, PNorm, by_name
+from gapless.problem import Parameters, Problem
+from gapless.solvers import Trace, choose, registry, solve
 
 # The others, such as the 0-1 loss, only judge predictions.
 FITTED = {name: cls for name, cls in Loss.registry.items() if cls.refusal is None}
@@ -120,3 +120,77 @@ def test_repeated_columns_do_not_trap_a_concave_penalty(loss, penalty):
         assert certify(problem, found).kind == "stationary"
         values.append(problem.primal(found.w, found.b))
     assert values[1] <= values[0] + 1e-6 * problem.scale
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("penalty", ["l1", "scad"])
+@pytest.mark.parametrize("loss", ["absolute", "quantile", "hinge"])
+def test_coefficients_that_no_force_moves_are_exactly_zero(loss, penalty, scale):
+    rng = np.random.default_rng(2)
+    X, y = scale * rng.normal(size=(40, 4)), rng.normal(size=40)
+    y = np.sign(y) if loss == "hinge" else y
+    strength = 3 * scale * np.abs(X / scale).sum(axis=0).max()
+    problem = Problem(
+        Design(X), y, FITTED[loss](), Penalty.registry[penalty](strength), np.ones(40)
+    )
+    found = solve(problem).parameters
+    assert np.all(found.w == 0)
+    assert certify(problem, found).kind in ("optimal", "stationary")
+
+
+@pytest.mark.parametrize("shift, scale", [(1e6, 1.0), (0.0, 1e-9), (1.0, 0.0)])
+@pytest.mark.parametrize("penalty", ["scad", "l2"])
+def test_a_stationary_point_is_known_in_any_units(penalty, shift, scale):
+    """Neither a large mean of the columns nor the rounding in the bias makes it "stopped"."""
+    rng = np.random.default_rng(4)
+    X, noise = rng.normal(size=(40, 3)), rng.normal(size=40)
+    y = np.exp(0.5 * X[:, 0] + 0.2 * noise)
+    loss = Tweedie(3.0) if penalty == "l2" else FITTED["squared"]()
+    problem = Problem(Design(shift + scale * X), y, loss, by_name(penalty), np.ones(40))
+    found = solve(problem).parameters
+    assert certify(problem, found).kind == "stationary"
+    moved = Parameters(found.w, found.b + 0.1)
+    assert certify(problem, moved).kind == "stopped"
+
+
+@pytest.mark.parametrize(
+    "penalty, simpler",
+    [
+        (Group(2.0, weights=np.array([1.0, 0.5, 0.0])), L1(2.0, np.array([1.0, 0.5, 0.0]))),
+        (Group(2.0, np.array([3, 1, 2]), np.array([1.0, 2.0, 3.0])), L1(2.0, np.array([3, 1, 2]))),
+        (PNorm(2.0, 1.0), L1(2.0)),
+        (PNorm(2.0, 2.0), L2Norm(2.0)),
+    ],
+)
+def test_penalties_in_simplest_form_are_the_same_function(penalty, simpler):
+    form = penalty.simplest(3, None)
+    assert type(form) is type(simpler)
+    for w in np.random.default_rng(0).normal(size=(5, 3)):
+        assert form.value(w) == pytest.approx(penalty.value(w), rel=1e-14)
+        assert form.value(w) == pytest.approx(simpler.value(w), rel=1e-14)
+    assert penalty.simplest(3, 2) is penalty
+    assert Group(1.0, np.array([0, 0, 1])).simplest(3, None).name == "group"
+
+
+def test_a_trace_follows_an_earlier_one():
+    first, second = Trace(), Trace()
+    for k in range(3):
+        first.record(10.0 - k, np.nan, 0.1 * k, k)
+        second.record(5.0 - k, 1.0, 0.1 * k, k)
+    first.steps = second.steps = 2
+    second.follow(first)
+    assert second.primal == [10, 9, 8, 5, 4, 3] and second.steps == 4
+    assert second.iterations == [0, 1, 2, 2, 3, 4]
+    assert second.seconds == pytest.approx([0, 0.1, 0.2, 0.2, 0.3, 0.4])
+
+
+def test_hopeless_smooth_problems_are_given_up():
+    """Columns of size 1e12 under a weak penalty: rounding hides every step of some problems."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    y = np.digitize(X[:, 0] + rng.normal(size=12), [-0.7, 0.7])
+    loss = FITTED["crammer_singer"]()
+    problem = Problem(Design(1e12 * X), y, loss, by_name("l2"), np.ones(12), True, 3)
+    solution = solve(problem)
+    assert solution.trace.steps < 20
+    assert certify(problem, solution.parameters).kind in ("optimal", "stopped")

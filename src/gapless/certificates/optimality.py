@@ -237,6 +237,27 @@ def feasibility(problem: Problem, theta: Array, v: Array) -> Violation:
     return Violation.largest(rest, positions)
 
 
+@dataclass(frozen=True)
+class Slopes:
+    """The slopes up to which a point counts as stationary: in a feature, and in the bias."""
+
+    of_features: float
+    of_bias: float
+
+    def hold(self, kkt: Conditions, d: int) -> bool:
+        """Whether the violations are no larger; the bias is feature d."""
+        place, value = kkt.feasibility.where, kkt.feasibility.value
+        of_bias = place is not None and place[0] == d
+        limit = self.of_bias if of_bias else self.of_features
+        return kkt.stationarity.value <= self.of_features and value <= limit
+
+
+def slope_rounding(problem: Problem, theta: Array, norms: Array) -> float:
+    """How far rounding may move an entry of Xᵀθ, for columns of these norms."""
+    size = float(np.max(column_norms(theta), initial=0.0))
+    return 64 * _walk(_rows(problem)) * float(np.max(norms, initial=0.0)) * size
+
+
 def row_violations(problem: Problem, z: Array, theta: Array) -> Violation:
     """The largest sℓ + sℓ* + θz of a row; ∞ if θ is outside its box."""
     if not _is_in_box(problem, theta):

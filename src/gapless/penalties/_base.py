@@ -209,6 +209,10 @@ class Penalty:
         """R as a sum of concave functions of |wⱼ|, for the compiled core; None if it is not one."""
         return None
 
+    def simplest(self, d: int, outputs: int | None) -> Penalty:
+        """The same function of d coefficients (per output), in the form that most solvers take."""
+        return self
+
     def subset(self, d: int) -> tuple[Array, int] | None:
         """If R counts coefficients: the price of each, and how many may have one; else None."""
         return None

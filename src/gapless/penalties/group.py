@@ -7,6 +7,7 @@ import numpy as np
 
 from .._ground.parameters import check_nonnegative, check_weights
 from ._base import EPS, Array, Blocks, Penalty
+from .l1 import L1
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,12 @@ class Group(Penalty):
         if len(weights) != len(labels):
             raise ValueError(f"weights has {len(weights)} entries for {len(labels)} groups.")
         return Blocks(index, self.strength * weights)
+
+    def simplest(self, d, outputs):
+        blocks = self.blocks(d)
+        if outputs is not None or len(blocks.strength) < d:
+            return self
+        return L1(1.0, blocks.strength[blocks.index])
 
     def free(self, d):
         blocks = self.blocks(d)

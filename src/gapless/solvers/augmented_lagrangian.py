@@ -26,6 +26,7 @@ SHARP = 1e4  # times the first ρ adds digits to a solution
 STEPS = 1000  # at most, for one smooth problem
 NEWTON_STEPS = 100  # where a handful is usual, and more means that rounding stands in the way
 LAST = 3  # slopes before the last that are also tried as bounds at the end
+ABANDONED = 8  # smooth problems without progress and none solved between: a larger ρ is harder
 PATIENCE = 20  # steps without progress after which a smooth problem is abandoned
 FEW = 2000  # rows or features: Newton's equations are solved directly
 # Solve the first problems on every SAMPLE_STEP-th row if that leaves enough rows per unknown.
@@ -124,7 +125,8 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
     # Without a polish for classes at kinks, whose gap is of first order in θ, every digit counts.
     least = (1e-6 if problem.loss.has_class_box else 1.0) * EPS * problem.scale
     earlier: deque[Array] = deque(maxlen=LAST)
-    while True:
+    abandoned = 0
+    while abandoned < ABANDONED:
         smooth = _smooth_problem(problem, u, rho)
         lowest = np.inf
         most = NEWTON_STEPS if _has_newton(smooth) else STEPS
@@ -135,11 +137,15 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
             # The cost of the proximal term of e: when e is minimised, the gap is of that order.
             change = inner(s * (moved - u), moved - u) / (2 * rho)
             enough = max(ACCURACY * change, least)
-            if step >= most or _is_solved(smooth, point, z, moved, enough):
+            if _is_solved(smooth, point, z, moved, enough):
+                abandoned = 0
+                break
+            if step >= most:
                 break
             if step % PATIENCE == 0:
                 before, lowest = lowest, smooth.primal(w, b, z)
                 if not lowest < before - 1e-3 * enough:
+                    abandoned += 1
                     break
         earlier.append(u)
         u = moved

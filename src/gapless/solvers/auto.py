@@ -19,8 +19,15 @@ FEW_TO_COUNT = 30
 CHEAP = 1e8
 
 
+def in_simplest_form(problem: Problem) -> Problem:
+    """The problem with the same penalty in the form that most solvers take."""
+    penalty = problem.penalty.simplest(problem.d, problem.outputs)
+    return problem if penalty is problem.penalty else problem.with_penalty(penalty)
+
+
 def choose(problem: Problem) -> str:
     """The name of the solver that `solver="auto"` means for this problem."""
+    problem = in_simplest_form(problem)
     loss, penalty, d = problem.loss, problem.penalty, problem.d
     coordinates = problem.coordinates
     quadratic = coordinates is not None and coordinates.is_quadratic()

@@ -12,7 +12,7 @@ from .._ground.design import Design
 from .._ground.threads import single_blas
 from ..problem import Parameters, Problem
 from ._base import Registered, Solution, Solver, registered, registry, run
-from .auto import alternative, choose
+from .auto import alternative, choose, in_simplest_form
 from .distant_columns import distant_mean, solve_centred
 from .dual import begun_by_descent, descend_briefly, descend_together, is_quick
 from .joint_gram import KeptGram
@@ -24,6 +24,8 @@ from .row_space import RowSpace, is_wide
 ENDS = ("interrupted", "time_limit", "callback")
 # The row space must have this many times fewer coordinates to be worth the detour.
 NARROWER = 4
+# How often equal columns may be gathered again after a solver without convexity.
+MOST_GATHERED = 3
 # The tolerance for easier losses, whose solutions are only starts.
 EASED = 1e-3
 
@@ -44,6 +46,7 @@ def solve(
     Without `polish`, stop at the digits that the gap requires. A Gram matrix `kept` between calls
     serves similar problems, such as those along a path.
     """
+    problem = in_simplest_form(problem)
     chosen = _look_up(solver, problem)
     if kept is not None and chosen.name == "prox_newton" and isinstance(chosen, Registered):
         chosen = replace(chosen, generator=partial(chosen.generator, kept=kept))
@@ -69,6 +72,7 @@ def solve_many(
     the last digits.
     """
     starts = [None] * len(problems) if starts is None else starts
+    problems = [in_simplest_form(problem) for problem in problems]
     chosen = [_look_up(solver, problem) for problem in problems]
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
     is_shared = all(problem.design is problems[0].design for problem in problems)
@@ -146,11 +150,32 @@ def _solved(
     if is_begun and chosen.name == "augmented_lagrangian" and is_quick(problem):
         chosen = replace(chosen, generator=begun_by_descent(chosen.method, options["tol"]))
     solution = run(chosen, problem, start, **options)
+    if not problem.penalty.is_convex:
+        solution = _gathered_again(chosen, problem, solution, options)
     solution.trace.steps += steps
     if not (polish and chosen.is_exact):
         return solution
     solution = _finished(problem, solution, options["tol"])
     return _second_try(problem, solution, options) if again else solution
+
+
+def _gathered_again(
+    chosen: Solver, problem: Problem, solution: Solution, options: dict
+) -> Solution:
+    """The solution from where one of several equal columns has taken what a solver split."""
+    for _ in range(MOST_GATHERED):
+        left = _left(options["max_iter"], solution.trace.steps)
+        if solution.status in (*ENDS, "max_iter", "diverged") or left == 0:
+            break
+        found = gathered(problem, solution.parameters)
+        if found is solution.parameters:
+            break
+        again = run(chosen, problem, found, **{**options, "max_iter": left})
+        if not again.primal < solution.primal:
+            break
+        again.trace.follow(solution.trace)
+        solution = again
+    return solution
 
 
 def _left(max_iter: int | None, steps: int) -> int | None:

@@ -35,13 +35,37 @@ MOST_PRODUCTS = 300  # of all their steps together: a solver takes about as many
 ROUNDS = 8  # how often the active set may be corrected
 STEPS = 10  # of Newton's method or of iterative refinement
 FAR = 1e-3  # of P₀: by so much an objective is clearly worse
+NEGLIGIBLE = 1e-3  # of P₀, for the penalty of a coefficient on which no force acts
 SETTLED = 1e-9  # relative change of the coefficients by the last Newton step
 
 
 def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
-    """The polished solution if its gap is smaller."""
+    """The polished solution if its gap is smaller, with zeros where no force acts."""
     if not problem.penalty.is_convex and problem.loss.is_piecewise_linear:
         return solution  # its last convex problem has been polished
+    return _with_zeros(problem, _polished(problem, solution, tol))
+
+
+def _with_zeros(problem: Problem, solution: Solution) -> Solution:
+    """Zeros in place of the rounding that interior points leave, also where a polish failed."""
+    coordinates, found = problem.coordinates, solution.parameters
+    is_single = problem.loss.is_piecewise_linear and problem.outputs is None
+    if coordinates is None or not is_single or found.theta is None or not np.any(coordinates.l1):
+        return solution
+    w, _ = held_coordinates(problem, found, coordinates)
+    if np.array_equal(w, found.w):
+        return solution
+    z = problem.predictions(w, found.b)
+    primal = problem.primal(w, found.b, z)
+    sizes = np.abs(z) + abs(float(found.b))
+    rounding = _rounding(problem, primal) + 8 * EPS * inner(np.abs(found.theta), sizes)
+    if not primal <= solution.primal + rounding:
+        return solution
+    return dataclasses.replace(solution, parameters=dataclasses.replace(found, w=w), primal=primal)
+
+
+def _polished(problem: Problem, solution: Solution, tol: float) -> Solution:
+    """The polished solution if its gap is smaller."""
     before = solution.gap
     is_smooth = not problem.loss.is_piecewise_linear
     is_done = before <= _rounding(problem, solution.primal) or solution.is_settled
@@ -274,7 +298,9 @@ def held_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
     """w with the coefficients that belong on a kink or bound put there, and which ones they are.
 
     Decided as for rows: a coefficient is held if it is nearer to that point than the force on it is
-    to what would move it, both relative.
+    to what would move it, both relative: to the largest coefficient, or, as that may itself belong
+    on 0, to P₀. The square keeps a small coefficient of a large column, whose force is l1 but for
+    rounding.
     """
     w = np.asarray(parameters.w, dtype=float)
     force = problem.design.transposed_times(parameters.theta) - c.l2 * w
@@ -282,6 +308,7 @@ def held_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
     strength = float(np.max(np.abs(force), initial=0.0)) or 1.0
     spare = np.divide(c.l1 - np.abs(force), c.l1, out=np.full(len(w), -1.0), where=c.l1 > 0)
     at_zero = (c.l1 > 0) & (np.abs(w) / size <= spare)
+    at_zero |= (spare > 0) & (c.l1 * np.abs(w) <= NEGLIGIBLE * problem.scale * spare**2)
     push = (force - c.l1 * np.sign(w)) / strength
     at_lower = np.isfinite(c.lower) & ((w - c.lower) / size <= np.maximum(-push, 0))
     at_upper = np.isfinite(c.upper) & ((c.upper - w) / size <= np.maximum(push, 0))

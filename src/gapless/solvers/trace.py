@@ -63,6 +63,15 @@ class Trace(ShownInNotebook):
         self.seconds.append(seconds)
         self.iterations.append(iteration)
 
+    def follow(self, earlier: Trace) -> None:
+        """Put the iterates of a solver that ran before in front of these."""
+        seconds, step = (earlier.seconds or [0.0])[-1], (earlier.iterations or [0.0])[-1]
+        self.seconds = earlier.seconds + [seconds + own for own in self.seconds]
+        self.iterations = earlier.iterations + [step + own for own in self.iterations]
+        self.primal, self.gap = earlier.primal + self.primal, earlier.gap + self.gap
+        self.iterates = earlier.iterates + self.iterates
+        self.steps += earlier.steps
+
     @property
     def lower_bound(self) -> float:
         """The largest value that the objective is known not to fall below; −∞ if none is known."""
