@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src" / "gapless"
 
 GROUND = {"_ground"}
 VALUES = {"losses", "penalties", "kernels"}
-PROBLEM = GROUND | VALUES | {"problem"}
+PROBLEM = GROUND | VALUES | {"streaming", "problem"}
 FIRST_GAP = PROBLEM | {"certificates"}
 SECOND_GAP = FIRST_GAP | {"solvers", "unseen"}
 MODELS = {f"models.{path.name}" for path in (PACKAGE / "models").iterdir() if path.is_dir()}
@@ -31,6 +31,7 @@ TABLES = JUDGING | MODELS | {"data", "choosing"}
 # losses, penalties and kernels not each other.
 MAY_KNOW = {
     "_ground": set(),
+    "streaming": GROUND,
     "losses": GROUND,
     "penalties": GROUND,
     "kernels": GROUND,
@@ -105,13 +106,15 @@ BY_NAME = {
     "_ground/core/__init__.py": "the level of the processor",
     "_ground/tables.py": "polars, where it is installed",
     "_ground/drawing.py": "the picture of a result",
+    "streaming/parts.py": "the client of Dask, where it is installed; polars for datasets",
+    "streaming/sources.py": "polars and Dask, when a table of theirs is opened",
     "data/excel.py": "a reader of Excel, where it is installed",
     "data/sources.py": "a reader of compressed files, where it is installed",
     "model_io/names.py": "the classes that a file names",
     "models/neighbors/searches.py": "faiss, where it is installed",
     "models/networks/torch_engine.py": "PyTorch, where it is installed",
 }
-MOST_ENTRIES = 17
+MOST_ENTRIES = 18
 # Parts inside another part: what is made of a choice, and of a table without a target; examples.
 PARTS_INSIDE = {("choosing", "report"), ("choosing", "exploring"), ("plots", "gallery")}
 FILES = sorted(PACKAGE.rglob("*.py"))

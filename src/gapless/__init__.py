@@ -5,6 +5,7 @@ scikit-learn with them, plots bring matplotlib. `gapless.losses`, `gapless.penal
 parts are packages. They are in this order, and each knows only those before it:
 
 _ground       the compiled core, threads, LAPACK, interrupts, validation, progress
+streaming     tables that are read in parts, here or on a cluster
 losses, penalties, kernels    what is minimised, one file each
 problem       X as an operator, loss + penalty + weights, the dual; kernels as features or matrices
 solvers       how it is minimised, one file each
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         plots,
         problem,
         solvers,
+        streaming,
         unseen,
     )
     from ._ground.version import __version__
@@ -135,6 +137,7 @@ if TYPE_CHECKING:
         ID3Classifier,
     )
     from .solvers import solve
+    from .streaming import Parts, in_parts
     from .unseen import Generalization, generalize, intervals, prediction_sets
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -28,6 +28,7 @@ from ..problem import (
     covers_every_subset,
     predictions,
 )
+from ..streaming import is_in_parts
 from .optimality import (
     Conditions,
     Evaluation,
@@ -258,6 +259,8 @@ def certify_model(
     Certificate
         The sum over classes or outputs if the model solves one problem for each.
     """
+    if is_in_parts(X):
+        return _certify_in_parts(model, X, y, sample_weight)
     recompute = getattr(model, "_certified_exactly" if exact_kernel else "_certified", None)
     if exact_kernel and recompute is None:
         raise ValueError(
@@ -278,6 +281,15 @@ def certify_model(
     problems, parameters = zip(*parts(X, y, sample_weight, **known_offset(model, offset)))
     certificates = certify_all(problems, parameters, tol=tol)
     return sum(certificates[1:], start=certificates[0])
+
+
+def _certify_in_parts(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    recompute = getattr(model, "_certified_in_parts", None)
+    if recompute is None:
+        raise TypeError(
+            f"{type(model).__name__} cannot be certified in parts; pass its rows as an array."
+        )
+    return recompute(X, y, sample_weight)
 
 
 def known_offset(model: Any, offset: Any) -> dict[str, Any]:

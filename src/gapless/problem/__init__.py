@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .best_bias import minimise_bias, minimise_biases
     from .best_subset import BestSubset, covers_every_subset
     from .dual_points import EPS, FreeColumns, column_norms, eigenvectors, joint_hessian
+    from .in_parts import DualSums, Quadratic, dual_sums, quadratic_at, rounding_of
     from .kernel_features import (
         EXACT,
         FEATURES,

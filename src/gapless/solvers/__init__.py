@@ -31,6 +31,7 @@ from .lbfgs import LBFGS
 from .newton_along_path import Curved, Station, is_for, newton_path, settled
 from .newton_with_scale import solve_with_scale
 from .newton_without import predict_without
+from .on_sums import Descent, minimised, newton_on_sums
 from .path import ENDS, PathSolution, solve_folds, solve_in_turn, solve_path, solve_path_and_folds
 from .positive_definite import EPS, Cholesky, drop_constants, orthonormal, unit_diagonal, without
 from .row_slopes import RowSlopes
@@ -69,6 +70,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Curved",
+    "Descent",
     "Diverged",
     "Fold",
     "FoldModels",
@@ -97,6 +99,8 @@ __all__ = [
     "clipped",
     "drop_constants",
     "is_for",
+    "minimised",
+    "newton_on_sums",
     "newton_path",
     "orthonormal",
     "predict_without",

@@ -31,7 +31,7 @@ JUDGED: Declaration = {
     "certificate_": Maybe(Value(Certificate)),
     "generalization_": Maybe(Value(Generalization)),
 }
-PRIVATE = ("_training", "_choice", "_calibration", "_deferred")
+PRIVATE = ("_training", "_choice", "_calibration", "_deferred", "_in_parts")
 # The objective of a fit, recomputed from its data, differs by rounding alone, at most this part.
 SAME_OBJECTIVE = 1e-6
 
@@ -104,6 +104,8 @@ class Remembering:
         The fit keeps a reference to its data. A copy of the model has none: call
         `gapless.generalize(model, X, y, sample_weight)`.
         """
+        if "_in_parts" in vars(self):
+            return vars(self)["_in_parts"].generalization()
         fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
         return self._corrected(fitted, measure(self, fitted))
 
@@ -181,6 +183,11 @@ class Remembering:
     def _kept_training(self, cure: str) -> tuple[Any, ...]:
         """What the fit keeps, its data first, while the model refers to them."""
         check_is_fitted(self)
+        if "_in_parts" in vars(self):
+            raise ValueError(
+                f"this {type(self).__name__} was fitted to a table in parts, and this needs all "
+                "rows in memory; fit it to a sample of them for that."
+            )
         if not self._holds_training:
             raise AttributeError(
                 f"this {type(self).__name__} no longer holds its training data; {cure}."
@@ -190,7 +197,7 @@ class Remembering:
     @property
     def _holds_training(self) -> bool:
         """Whether the model still refers to the data of its fit."""
-        return "_training" in vars(self)
+        return "_training" in vars(self) or "_in_parts" in vars(self)
 
     def __getstate__(self):
         # A file or a pickle has no data from which a certificate could be computed later.

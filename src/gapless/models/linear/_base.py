@@ -32,6 +32,7 @@ from ..._ground.validation import Training, read_rows
 from ...certificates import Certificate, certify_all, known_offset
 from ...problem import Parameters, Problem
 from ...solvers import Solution, Solver, Trace, choose, solve_many
+from ...streaming import is_in_parts
 from ...unseen import (
     CV,
     JUDGED,
@@ -45,6 +46,7 @@ from ...unseen import (
 )
 from . import summaries
 from .deferred import Deferred, are_exact, changed, may_wait
+from .in_parts import FitInParts, check_fits_in_parts, scores_in_parts
 from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
@@ -158,6 +160,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             KeyboardInterrupt; an error leaves the estimator as it was.
         """
         self._check_parameters()
+        if is_in_parts(X):
+            return self._fit_in_parts(X, y, sample_weight)
         data = self._read(X, y, sample_weight)
         # Entered once: otherwise each product would switch all BLAS libraries to one thread and
         # back.
@@ -189,6 +193,23 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         if self._deferred is None:
             self._warn_if_stopped(problems[0], solutions)
         return self
+
+    def _fit_in_parts(self, X, y, sample_weight):
+        """The same for a table in parts, which is never in memory as a whole."""
+        check_fits_in_parts(self, maps=type(self)._map is not LinearModel._map)
+        fit = FitInParts.of(self, X, y, sample_weight)
+        learned = fit.run()
+        take_over(self, {"_deferred": None, "_in_parts": fit} | learned)
+        if fit.status == "interrupted":
+            raise KeyboardInterrupt
+        fit.warn_if_stopped(self.certificate_)
+        return self
+
+    def _certified_in_parts(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, recomputed from a table in parts and the stored coefficients."""
+        check_is_fitted(self)
+        fit = FitInParts.of(self, X, y, sample_weight)
+        return fit.certify(np.atleast_2d(dense(self.coef_)), np.atleast_1d(self.intercept_))
 
     # ---- what a subclass defines -----------------------------------------------------------------
 
@@ -587,6 +608,9 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     def _scores(self, X) -> Array:
         """Xw + b, (n,) or (n, K) as the coefficients are."""
         check_is_fitted(self)
+        if is_in_parts(X):
+            names = getattr(self, "feature_names_in_", None)
+            return scores_in_parts(X, names, self.coef_, self.intercept_)
         design, coef = self._design(X), dense(self.coef_)
         coef = np.ascontiguousarray(coef.T, dtype=np.result_type(coef, design.dtype))
         return design.times(coef) + self.intercept_

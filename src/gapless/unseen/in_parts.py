@@ -1,0 +1,128 @@
+"""The second gap of fits to rows that are read in parts: each fold of parts is left out once.
+
+One pass scores every row by the model of the other folds; only sums are kept. With vᵢ the numbers
+of a row (its losses under several models, its errors), Σsv and Σs²vvᵀ give all means, their
+standard errors and all paired comparisons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .paired import PART, SURE
+from .result import Generalization, sentence
+
+Array = np.ndarray
+
+# The columns of the sums: losses of the model, of held-out models and of a constant, errors of the
+# first two, then the losses of other versions.
+TRAIN, UNSEEN, CONSTANT, WRONG, WRONG_UNSEEN, FIRST_RIVAL = range(6)
+NEITHER = "neither a stronger nor a weaker penalty does clearly better"
+ALONE = "a constant does not predict them better"
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSums:
+    """Sums over rows of what several models lose; sums of parts add.
+
+    Attributes
+    ----------
+    weight : float
+        Σs.
+    sums : ndarray of shape (m,)
+        Σsv.
+    products : ndarray of shape (m, m)
+        Σs²vvᵀ.
+    squares : float
+        Σs².
+    """
+
+    weight: float
+    sums: Array
+    products: Array
+    squares: float
+
+    @classmethod
+    def of_rows(cls, values: Array, weights: Array) -> ScoreSums:
+        """The sums of some rows: values (n, m), weights (n,)."""
+        scaled = weights[:, None] * values
+        return cls(
+            float(weights.sum()), scaled.sum(axis=0), scaled.T @ scaled, float(np.sum(weights**2))
+        )
+
+    def __add__(self, other: ScoreSums) -> ScoreSums:
+        return ScoreSums(
+            self.weight + other.weight,
+            self.sums + other.sums,
+            self.products + other.products,
+            self.squares + other.squares,
+        )
+
+    def mean(self, column: int) -> float:
+        """The mean of a column."""
+        return float(self.sums[column] / self.weight)
+
+    def ratio(self, column: int) -> tuple[float, float]:
+        """1 − (loss of a model)/(loss of the constant), and its standard error (delta method)."""
+        lost, constant = float(self.sums[column]), float(self.sums[CONSTANT])
+        if not constant > 0:
+            return float("nan"), float("nan")
+        r = lost / constant
+        P = self.products
+        square = P[column, column] - 2 * r * P[column, CONSTANT] + r**2 * P[CONSTANT, CONSTANT]
+        return 1 - r, float(np.sqrt(max(square, 0.0))) / constant
+
+    def share(self, column: int) -> tuple[float, float]:
+        """The share of rows without the error of a column, and its standard error."""
+        p = self.mean(column)
+        return 1 - p, float(np.sqrt(max(p * (1 - p) * self.squares, 0.0))) / self.weight
+
+    def lead(self, rival: int) -> tuple[float, float]:
+        """How much less a rival loses than the held-out models, and in standard errors."""
+        a, b = UNSEEN, rival
+        gain = self.mean(a) - self.mean(b)
+        P = self.products
+        square = (P[a, a] - 2 * P[a, b] + P[b, b]) / self.weight**2
+        square -= gain**2 * self.squares / self.weight**2
+        error = float(np.sqrt(max(square, 0.0)))
+        return gain, gain / error if error > 0 else np.inf * np.sign(gain)
+
+
+def judged_in_parts(
+    found: ScoreSums, metric: str, has_classes: bool, rivals: list[tuple[str, bool]], method: str
+) -> Generalization:
+    """The score on unseen rows and a verdict; `rivals` are names, and whether each is simpler."""
+    if has_classes:
+        train, _ = found.share(WRONG)
+        unseen, error = found.share(WRONG_UNSEEN)
+    else:
+        train, _ = found.ratio(TRAIN)
+        unseen, error = found.ratio(UNSEEN)
+    kind, advice = _judgement(found, rivals)
+    return Generalization(
+        metric=metric,
+        train=train,
+        unseen=unseen,
+        standard_error=error,
+        gap=train - unseen,
+        method=method,
+        disagreement=None,
+        verdict=sentence(kind, metric, train, unseen, error, advice),
+    )
+
+
+def _judgement(found: ScoreSums, rivals: list[tuple[str, bool]]) -> tuple[str, str]:
+    enough = PART * max(found.mean(CONSTANT), 0.0)
+    gain, surprise = found.lead(CONSTANT)
+    if gain > 0 and surprise > SURE:
+        return "over-fitted", "a constant predicts unseen rows better"
+    best: tuple[float, str, bool] | None = None
+    for k, (name, is_simpler) in enumerate(rivals):
+        gain, surprise = found.lead(FIRST_RIVAL + k)
+        if gain > enough and surprise > SURE and (best is None or gain > best[0]):
+            best = gain, name, is_simpler
+    if best is not None:
+        return ("over-fitted" if best[2] else "under-fitted"), f"{best[1]} does clearly better"
+    return "balanced", NEITHER if rivals else ALONE
