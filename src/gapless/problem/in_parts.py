@@ -166,8 +166,11 @@ class DualSums:
         Σ sℓ*(y, −cθ/s) of each c; ∞ outside the domain.
     product, total : ndarray
         Xᵀθ and Σθ.
-    spread : float
-        Σ|θ|·(|z| + |y|), by which rounding is judged.
+    spread, square : float
+        Σ|θ|·(|z| + |y|) and Σ(|z| + |y|)², by which rounding is judged.
+    margin : float
+        The least y·z of a row with weight, or for K scores the least lead of its class; ∞ for
+        numbers.
     """
 
     loss: float
@@ -177,7 +180,7 @@ class DualSums:
     total: Array
     spread: float
     square: float
-    norm: float
+    margin: float
 
     def __add__(self, other: DualSums) -> DualSums:
         return DualSums(
@@ -188,7 +191,7 @@ class DualSums:
             self.total + other.total,
             self.spread + other.spread,
             self.square + other.square,
-            self.norm + other.norm,
+            min(self.margin, other.margin),
         )
 
 
@@ -228,8 +231,22 @@ def dual_sums(
         np.asarray(theta.sum(axis=0)),
         float(np.sum(np.abs(theta) * sizes)),
         float(np.sum(sizes**2)),
-        float(np.sum(theta**2)),
+        _least_margin(problem, z_end),
     )
+
+
+def _least_margin(problem: Problem, z: Array) -> float:
+    """How far the classes of these rows are apart."""
+    counted = problem.weights > 0
+    if problem.loss.task == "regression" or not counted.any():
+        return np.inf
+    if z.ndim == 1:
+        return float(np.min((problem.y * z)[counted]))
+    rows = np.arange(len(z))
+    own = z[rows, problem.y]
+    others = z.copy()
+    others[rows, problem.y] = -np.inf
+    return float(np.min((own - others.max(axis=1))[counted]))
 
 
 def rounding_of(found: DualSums, n: int, primal: float, dual: float) -> float:

@@ -210,7 +210,7 @@ def checked_numbers(rows: Rows) -> Array:
 
 
 def first_means(training: Training) -> Array:
-    """The means of the columns in the first part, which are near those of all rows or their size."""
+    """The means of the columns in the first part: near those of all rows, or of their size."""
     first = training.stretch(0, min(training.parts.rows, training.n)).X
     with np.errstate(over="ignore", invalid="ignore"):
         means = np.mean(first, axis=0, dtype=np.float64)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -174,7 +174,12 @@ def _gathered(client: Any, future: Any) -> list[Any]:
             return future.result(timeout=min(left, 1.0))
         except TimeoutError:
             if client.status != "running":
-                raise ConnectionError(
-                    f"the scheduler of the cluster is gone (the client is {client.status}); start "
-                    "it again, make a new client and fit again."
-                ) from None
+                raise _gone() from None
+        except CancelledError:
+            raise _gone() from None
+
+
+def _gone() -> ConnectionError:
+    return ConnectionError(
+        "the scheduler of the cluster is gone; start it again, make a new client and fit again."
+    )

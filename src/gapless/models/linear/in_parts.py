@@ -24,7 +24,7 @@ from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, time_limit
 from ..._ground.progress import ProgressLine
 from ..._ground.validation import Training as Memory
-from ...certificates import Certificate, judged
+from ...certificates import Certificate, judged, why_endless
 from ...penalties import Penalty
 from ...problem import (
     DualSums,
@@ -66,6 +66,10 @@ MOST_UNKNOWNS = 6000
 VERSIONS = (
     ("a penalty ten times as strong", True, 10.0),
     ("a penalty a tenth as strong", False, 0.1),
+)
+SEPARATED = (
+    "no minimiser exists: coefficients without a penalty separate the classes, so the objective "
+    "keeps falling as they grow; add a penalty."
 )
 FURTHER = "fit again with more time"
 # The solvers of gapless that are, or end with, Newton steps.
@@ -212,7 +216,7 @@ class FitInParts:
 
     def warn_if_stopped(self, certificate: Certificate) -> None:
         """Warn that the gap is too large, and what would help."""
-        if certificate.kind == "stopped":
+        if certificate.kind in ("stopped", "none"):
             warnings.warn(
                 f"{type(self.model).__name__}: {certificate.verdict}",
                 ConvergenceWarning,
@@ -404,7 +408,10 @@ class FitInParts:
         return [self._null(each.problem) for each in self.descents]
 
     def _null(self, problem: Problem) -> Parameters:
-        """The best model without features: by formula, or that of the sample."""
+        """The best model without features: from the sums, by formula, or that of the sample."""
+        if self.look.more is not None and problem.fit_bias:
+            at_zero = _sum([fold[0] for fold in self.look.more if fold is not None])
+            return Parameters(np.zeros(problem.d), -at_zero.of_b / at_zero.of_bb)
         if not self.has_classes and problem.fit_bias:
             mean = self.look.sum_of_y / self.look.weight
             known = problem.loss.best_constant(np.array([mean]), np.array([self.look.weight]))
@@ -615,7 +622,7 @@ def certified(
             dual = -conjugates - penalty.conjugate(c * v)
         if np.isfinite(dual) and dual > best:
             best, rounding = float(dual), rounding_of(sums, n, primal, float(dual)) + left
-    return judged(
+    found = judged(
         primal,
         best,
         scale=float(above) + penalty.value(np.zeros_like(end.w)),
@@ -625,6 +632,11 @@ def certified(
         method="gradient",
         cure=FURTHER,
     )
+    # The sample shows that the loss falls for ever; the margin, that no other row is in the way.
+    z = problem.predictions(end.w, end.b)
+    if sums.margin > 0 and why_endless(problem, end.w, end.b, z) == "separated":
+        return replace(found, kind="none", verdict=SEPARATED, no_minimiser="separated")
+    return found
 
 
 def _is_ridge(problem: Problem) -> bool:
