@@ -97,7 +97,7 @@ def groups() -> list[Group]:
             "tables",
             "Tables and the choice of a model",
             TABLES,
-            (*_top("choose explore"), *_names("gapless.choosing", "gapless.data")),
+            (*_top("choose explore in_parts Parts"), *_names("gapless.choosing", "gapless.data")),
         ),
         Group(
             "files", "Model files", FILES, (*_top("save load to_onnx"), *_names("gapless.model_io"))
