@@ -376,3 +376,11 @@ def test_distances_are_no_names():
     model = AgglomerativeClustering(1).fit(X)
     with pytest.raises(ValueError, match="one name for each row"):
         model.distance_matrices(np.abs(X - X.T))
+
+
+@pytest.mark.parametrize(("scale", "expected"), [(1.0, "cut at\n1.5"), (1000.0, "cut at\n1,500")])
+def test_the_cut_of_a_dendrogram_is_written_as_people_write(scale, expected):
+    X = scale * np.array([[0.0], [1.0], [3.0]])
+    model = AgglomerativeClustering(2, linkage="single").fit(X)
+    axes = model.dendrogram()
+    assert expected in [text.get_text() for text in axes.texts]

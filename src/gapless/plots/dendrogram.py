@@ -69,7 +69,9 @@ def dendrogram(
     top = float(table[first:, 2].max(initial=0.0))
     axes.set(xlim=(-0.7, shown - 0.3), ylim=(0, 1.05 * top if top > 0 else 1.0))
     if height is not None and 0 < height < 1.05 * top:
-        named_height(axes, height, f"cut at\n{height:.3g}")
+        # Readers of 1.05e+03 think of a power of ten first.
+        text = f"{height:,.0f}" if 1000 <= height < 1e6 else f"{height:.3g}"
+        named_height(axes, height, f"cut at\n{text}")
     finished(axes, ylabel="distance of the clusters", grid="y")
     _name_leaves(axes, table, drawn.leaves, names)
     return axes
