@@ -1304,8 +1304,8 @@ def test_a_small_convolutional_network_learns_digits():
     maps = model.feature_maps(X[:2])
     assert maps[0].shape == (2, 8, 8, 16)
     np.testing.assert_allclose(maps[-1], model._scores(X[:2]), rtol=1e-5)
-    assert len(model.plot_filters().axes) == 16
-    assert len(model.plot_feature_maps(X[:1], layer=3).axes) == 32
+    assert len(model.plot_filters()) == 16
+    assert len(model.plot_feature_maps(X[:1], layer=3)) == 32
     with pytest.raises(ValueError, match="has no feature maps; layers 0, 1, 2"):
         model.plot_feature_maps(X[:1], layer=8)
 

@@ -1,5 +1,7 @@
 """Pictures of multipliers, tubes and duality draw the numbers they are given."""
 
+from inspect import isfunction, signature
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -77,5 +79,22 @@ def test_many_steps_have_a_logarithmic_axis():
 
 
 def test_images_have_names():
-    figure = plots.images(np.ones((3, 2, 2)), columns=2, names=["a", "b", "c"])
-    assert [axes.get_title() for axes in figure.axes] == ["a", "b", "c", ""]
+    found = plots.images(np.ones((3, 2, 2)), columns=2, names=["a", "b", "c"])
+    assert [axes.get_title() for axes in found] == ["a", "b", "c"]
+    assert len(found[0].figure.axes) == 4
+
+
+def test_images_are_drawn_on_the_axes_that_are_given():
+    _, panels = plt.subplots(1, 3)
+    found = plots.images(np.arange(8).reshape(2, 2, 2), names=["a", "b"], axes=panels)
+    assert found == tuple(panels[:2])
+    assert [len(axes.images) for axes in panels] == [1, 1, 0]
+    with pytest.raises(ValueError, match="4 images for 3 axes"):
+        plots.images(np.ones((4, 2, 2)), axes=panels)
+
+
+def test_every_drawing_function_takes_axes():
+    functions = {name: getattr(plots, name) for name in plots.__all__}
+    functions = {name: each for name, each in functions.items() if isfunction(each)}
+    without = {name for name, each in functions.items() if "axes" not in signature(each).parameters}
+    assert without == {"inline_svg", "inline_png"}  # these turn axes into files

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from .style import ACCENT, FAINT, axes_for, figure_of, finished
 
@@ -76,8 +75,13 @@ def training(
 
 
 def images(
-    pictures: Any, *, columns: int = 8, title: str = "", names: Sequence[str] = ()
-) -> Figure:
+    pictures: Any,
+    *,
+    columns: int = 8,
+    title: str = "",
+    names: Sequence[str] = (),
+    axes: Sequence[Axes] | None = None,
+) -> tuple[Axes, ...]:
     """Draw small images side by side: the filters of a layer, or its feature maps.
 
     Parameters
@@ -85,31 +89,37 @@ def images(
     pictures : array-like of shape (k, height, width)
         Each is drawn with its own scale around 0: white is 0, blue above and red below.
     columns : int, default=8
-        Images in a row.
+        Images in a row of a new figure.
     title : str, default=""
-        What they are.
+        What they are, above a new figure.
     names : sequence of k str, default=()
         What each one is, written above it.
+    axes : sequence of matplotlib Axes, default=None
+        Where to draw, at least one for each image; a new figure if None.
 
     Returns
     -------
-    figure : matplotlib Figure
+    axes : tuple of matplotlib Axes
+        One for each image.
     """
     pictures = np.asarray(pictures, dtype=float)[:MOST_IMAGES]
     if pictures.ndim != 3 or not len(pictures):
         raise ValueError(f"images must be (k, height, width), got shape {pictures.shape}.")
-    columns = min(columns, len(pictures))
-    rows = math.ceil(len(pictures) / columns)
-    height = 0.9 * rows + (0.2 * rows if names else 0.0)
-    figure = figure_of(0.9 * columns, height + (0.3 if title else 0.0))
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for k, axes in enumerate(grid.ravel()):
-        axes.axis("off")
-        if k < len(pictures):
-            size = float(np.max(np.abs(pictures[k]))) or 1.0
-            axes.imshow(pictures[k], cmap="RdBu", vmin=-size, vmax=size)
-            if k < len(names):
-                axes.set_title(str(names[k]), fontsize="small", pad=3)
-    if title:
-        figure.suptitle(title, fontsize="small", x=0.01, ha="left")
-    return figure
+    if axes is None:
+        columns = min(columns, len(pictures))
+        rows = math.ceil(len(pictures) / columns)
+        height = 0.9 * rows + (0.2 * rows if names else 0.0)
+        figure = figure_of(0.9 * columns, height + (0.3 if title else 0.0))
+        axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+        if title:
+            figure.suptitle(title, fontsize="small", x=0.01, ha="left")
+    elif len(axes) < len(pictures):
+        raise ValueError(f"there are {len(pictures)} images for {len(axes)} axes; give more axes.")
+    for panel in axes:
+        panel.axis("off")
+    for k, (panel, picture) in enumerate(zip(axes, pictures)):
+        size = float(np.max(np.abs(picture))) or 1.0
+        panel.imshow(picture, cmap="RdBu", vmin=-size, vmax=size)
+        if k < len(names):
+            panel.set_title(str(names[k]), fontsize="small", pad=3)
+    return tuple(axes[: len(pictures)])

@@ -343,8 +343,8 @@ class CNNClassifier(NetworkClassifier):
 
         Returns
         -------
-        figure : matplotlib Figure
-            An image for each filter, of its weights summed over the channels.
+        axes : tuple of matplotlib Axes
+            With an image for each filter, of its weights summed over the channels.
         """
         windows = [array for array in self.parameters_ if array.ndim == 4]
         if not 0 <= layer < len(windows):
@@ -366,8 +366,8 @@ class CNNClassifier(NetworkClassifier):
 
         Returns
         -------
-        figure : matplotlib Figure
-            An image for each channel.
+        axes : tuple of matplotlib Axes
+            With an image for each channel.
         """
         maps = self.feature_maps(X)
         if not 0 <= layer < len(maps) or maps[layer].ndim != 4:
