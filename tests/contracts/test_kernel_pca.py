@@ -199,6 +199,20 @@ def test_certificates_of_many_rows_notice_wrong_directions(of_many_rows):
     assert model.certificate_.gap == pytest.approx(lost, rel=1e-3)
 
 
+def test_loose_certificates_name_certify_only_where_it_proves_more(monkeypatch):
+    home = "gapless.models.decomposition.kernel_certificate"
+    monkeypatch.setattr(f"{home}.PROVED_ROWS", 260)
+    # This kernel may have negative eigenvalues, which probes do not bound.
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    model = KernelPCA(4, kernel="sigmoid", gamma=0.01).fit(X)
+    assert model.certificate_.kind == "bound"
+    assert "gapless.certify(model, X) proves more" in model.certificate_.verdict
+    monkeypatch.setattr(f"{home}.PROVED_ON_REQUEST", 260)
+    model = KernelPCA(4, kernel="sigmoid", gamma=0.01).fit(X)
+    assert "no better bound is known" in model.certificate_.verdict
+    assert "no better bound is known" in gapless.certify(model, X).verdict
+
+
 def test_certificates_of_many_rows_obey_the_time_limit(of_many_rows):
     model, _ = of_many_rows
     model.set_params(time_limit=1e-6)

@@ -52,12 +52,12 @@ def certificate_of_fit(
         return stopped(pairs.values, pairs.residuals, gram.trace, gram.dtype)
     is_few = gram.m <= PROVED_ROWS and pairs.is_done
     try:
-        return _certificate(gram, subspace, pairs, is_few, ON_REQUEST)
+        return _certificate(gram, subspace, pairs, is_few, _cure(gram))
     except TimeLimit:
         return stopped(pairs.values, pairs.residuals, gram.trace, gram.dtype)
 
 
-def certificate_of_many(gram: CentredGram, subspace: KernelSubspace, cure: str) -> Certificate:
+def certificate_of_many(gram: CentredGram, subspace: KernelSubspace) -> Certificate:
     """The same of many rows: directions are found anew, and probes show that others keep less."""
     count = max(min(subspace.coef.shape[1], gram.m), 1)
     apart = min(APART * count + APART_AT_LEAST, gram.m // 2)
@@ -79,7 +79,12 @@ def certificate_of_many(gram: CentredGram, subspace: KernelSubspace, cure: str) 
     proved = bound_by_probes(
         gram.times, W, inner, rest, count, beyond, gram.trace, np.dtype(gram.dtype)
     )
-    return _judged(gram, subspace, proved, cure)
+    return _judged(gram, subspace, proved, _cure(gram))
+
+
+def _cure(gram: CentredGram) -> str:
+    """What helps if the bound is too loose."""
+    return ON_REQUEST if gram.m <= PROVED_ON_REQUEST else TOO_MANY
 
 
 def _suits_probes(gram: CentredGram) -> bool:
@@ -91,14 +96,14 @@ def certificate_of_stored(gram: CentredGram, subspace: KernelSubspace) -> Certif
     """The same of a stored model: what others could keep is found anew, from the data alone."""
     count = max(min(subspace.coef.shape[1], gram.m), 1)
     if gram.m > PROVED_ON_REQUEST and _suits_probes(gram) and not gram.prefers_dense(count):
-        return certificate_of_many(gram, subspace, TOO_MANY)
+        return certificate_of_many(gram, subspace)
 
     def is_enough(values: Array, residuals: Array, beyond: float) -> bool:
         return bool(np.all(residuals <= max(RESIDUAL[gram.dtype] * values[0], gram.rounding)))
 
     pairs = gram.eigenpairs(count, gram.prefers_dense(count), 0, is_enough, 10_000)
     is_few = gram.m <= PROVED_ON_REQUEST
-    return _certificate(gram, subspace, pairs, is_few, ON_REQUEST if is_few else TOO_MANY)
+    return _certificate(gram, subspace, pairs, is_few, _cure(gram))
 
 
 def missed_variance(gram: CentredGram, subspace: KernelSubspace) -> tuple[float, Array]:

@@ -37,7 +37,6 @@ from ...problem import PRECOMPUTED
 from ...unseen import JUDGED, Remembering, refuse_other_data, take_over
 from .eigenpairs import EigenPairs
 from .kernel_certificate import (
-    ON_REQUEST,
     certificate_of_fit,
     certificate_of_many,
     certificate_of_stored,
@@ -616,7 +615,7 @@ class KernelPCA(
             try:
                 with time_limit(self.time_limit):
                     gram = self._gram(space.kernel, space.rows, distinct)
-                    return certificate_of_many(gram, space, ON_REQUEST)
+                    return certificate_of_many(gram, space)
             except TimeLimit:
                 unknown = np.full(len(space.values), np.nan)
                 kept = float(self.explained_variance_ratio_.sum(dtype=np.float64))
