@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         crossover,
         double_descent,
         duality,
+        explain,
         landscape,
         learning_curve,
         validation_curve,

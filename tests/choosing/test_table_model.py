@@ -9,8 +9,18 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
-from gapless import LinearSVC, NaiveBayes, Ridge, RidgeClassifier, load, save
+from gapless import (
+    LinearSVC,
+    NaiveBayes,
+    RandomForestRegressor,
+    Ridge,
+    RidgeClassifier,
+    explain,
+    load,
+    save,
+)
 from gapless.choosing import TableModel, choose
+from gapless.choosing.background import made_up_rows
 from gapless.choosing.judging import Judging
 from gapless.choosing.metric import read_costs
 from gapless.data import TableError, describe_columns, load_builtin, prepare, table_of
@@ -280,3 +290,49 @@ def test_targets_beside_the_table_go_before_its_column():
     assert model.score(table, y) > 0.5 > model.score(table)
     with pytest.raises(ValueError, match="y has 3 values, but the table has 60 rows"):
         model.fit(table, y[:3])
+
+
+def test_an_explanation_is_by_column_of_the_table_and_survives_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 200
+    days = np.datetime64("2024-01-01") + rng.integers(0, 300, n)
+    table = pl.DataFrame(
+        {
+            "size": [None if lost else x for lost, x in zip(rng.random(n) < 0.1, rng.random(n))],
+            "city": rng.choice(["Rome", "Oslo", None], n),
+            "sold": days,
+            "words": [" ".join(rng.choice(["old", "new", "red"], 5)) for _ in range(n)],
+            "price": rng.random(n),
+        }
+    ).with_columns(pl.col("price") + pl.col("size").fill_null(0.5))
+    for kind, end in (
+        ("numbers", Ridge()),
+        ("components", Ridge()),
+        ("table", RandomForestRegressor(5, random_state=0)),
+    ):
+        columns = describe_columns(table_of(table), "price")
+        used = [c for c in columns if kind != "components" or c.role != "text"]
+        model = TableModel(prepare(used, kind, end), "price").fit(table)
+        found = explain(model, table[:20])
+        assert set(found.names) <= set(table.columns) - {"price"}
+        assert found.method == "exact"
+        assert_allclose(found.predictions, model.predict(table[:20]), rtol=1e-8)
+        whole = model.explain(table[:20], table)
+        assert_allclose(whole.predictions, found.predictions, rtol=1e-8)
+        save(model, tmp_path / "model.gapless")
+        again = load(tmp_path / "model.gapless").explain(table[:20])
+        assert_array_equal(again.values, found.values)
+        alone = model.explain(table[3:4])
+        assert_allclose(alone.values[0], found.values[3], rtol=0, atol=1e-12)
+        assert {reason.column for reason in found.reasons(0)} <= set(found.names)
+
+
+def test_made_up_rows_are_distributed_as_the_columns_of_the_fit():
+    table = load_builtin("iris")
+    model = model_of(table, "species", "table", NaiveBayes()).fit(table)
+    rows = made_up_rows(model.profile_, tuple(c for c in model.columns_ if c.is_feature))
+    assert rows.height == 100 and rows.columns == table.frame.columns[:4]
+    for name in rows.columns:
+        assert set(rows[name].round(6)) <= set(table.frame[name].round(6))
+        spread = table.frame[name].std()
+        assert abs(rows[name].mean() - table.frame[name].mean()) < 0.05 * spread

@@ -52,6 +52,30 @@ def test_probabilities_of_the_classes(run, files):
     assert without["prediction"].equals(frame["prediction"])
 
 
+def test_reasons_in_words_and_numbers(run, files):
+    frame, said = predicted(run, files.houses, files.table, "--explain")
+    assert frame.columns[-3:] == ["reason_1", "reason_2", "reason_3"]
+    assert "reasons are contributions to the prediction, compared with 100 rows like" in said
+    size = [text.split(": ")[0] for text in frame["reason_1"] if text.startswith("size")]
+    assert len(size) > 100 and all(word == "size missing" or word[5:6].isdigit() for word in size)
+    all_of_them, _ = predicted(run, files.houses, files.table, "--explain", "all")
+    effects = [name for name in all_of_them.columns if name.startswith("effect_")]
+    assert {"effect_size", "effect_city"} <= set(effects)
+    total = all_of_them.select(pl.sum_horizontal(["average", *effects])).to_series()
+    assert total.to_numpy() == pytest.approx(all_of_them["prediction"].to_numpy(), rel=1e-8)
+    strongest = np.abs(all_of_them.select(effects).to_numpy()).argmax(axis=1)
+    names = [effects[k].removeprefix("effect_") for k in strongest]
+    assert [text.split(" ")[0] for text in frame["reason_1"]] == names
+
+
+def test_reasons_of_several_classes_are_those_of_the_predicted_one(run, files):
+    frame, said = predicted(run, files.iris, "iris", "--explain", "1", "--no-proba")
+    assert frame.columns[5:] == ["prediction", "reason_1"]
+    assert "of the class with the largest one" in said
+    code, _, said = run("predict", files.iris, "iris", "--explain", "none")
+    assert code == 2 and "needs a number from 1 on, or all; got 'none'" in said
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl"])
 def test_files_by_their_suffix(run, files, tmp_path, suffix):
     out = tmp_path / f"out.{suffix}"

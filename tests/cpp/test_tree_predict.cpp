@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "trees/predict.hpp"
 #include "trees/random.hpp"
+#include "trees/shapley.hpp"
 #include "trees/statistics.hpp"
 #include "trees/walks.hpp"
 
@@ -178,6 +179,38 @@ void grow(Forest& forest, growing::KeyedRandom& random, Index depth, Index codes
     grow(forest, random, depth - 1, codes);
 }
 
+// What the players contribute to the sums of the first rows adds up to their difference from the
+// mean of later rows, and has the same bits for any number of threads.
+template <class T>
+void test_contributions(const PackedTrees& trees, const std::vector<T>& X,
+                        const std::vector<std::int32_t>& players, Index player_count) {
+    const Index n = 20, m = 130, after = 100;
+    std::vector<double> background(3 * m), shares(m, 1.0 / m), sums(after + m);
+    for (Index b = 0; b < m; ++b)
+        for (Index j = 0; j < 3; ++j)
+            background[j * m + b] = static_cast<double>(X[3 * (after + b) + j]);
+    std::int64_t* nobody = nullptr;
+    sum_leaves(trees, Dense<T>{X.data(), after + m, 3, Order::rows}, nullptr, sums.data(), nobody,
+               Context{blas, 1, never});
+    double mean = 0;
+    for (Index b = 0; b < m; ++b) mean += sums[after + b] / m;
+    const ShapleyGame game{Dense<double>{background.data(), m, 3, Order::columns}, shares.data(),
+                           players.data(), player_count};
+    std::vector<double> first, found;
+    for (int threads : {1, 3}) {
+        found.assign(n * player_count, 0.0);
+        sum_shapley_values(trees, Dense<T>{X.data(), n, 3, Order::rows}, game, found.data(),
+                           Context{blas, threads, never});
+        if (threads == 1) first = found;
+    }
+    CHECK(first == found);
+    for (Index i = 0; i < n; ++i) {
+        double total = 0;
+        for (Index p = 0; p < player_count; ++p) total += found[i * player_count + p];
+        CHECK(std::abs(total - (sums[i] - mean)) < 1e-12);
+    }
+}
+
 template <class T>
 void test_random_trees(int code_bits, Index depth) {
     growing::KeyedRandom random(depth);
@@ -206,6 +239,8 @@ void test_random_trees(int code_bits, Index depth) {
     std::vector<walking::Way> ways{walking::Way::by_level};
     if (code_bits == 8 && depth < 8) ways.push_back(walking::Way::by_node);
     test_ways(forest, X, 3, ways);
+    test_contributions(forest.view(), X, {0, 1, 2}, 3);
+    test_contributions(forest.view(), X, {0, 1, 0}, 2);
 }
 
 void test_statistics() {

@@ -1,9 +1,11 @@
-// Python bindings of packed trees: prediction, and node statistics derived from their leaves.
+// Python bindings of packed trees: prediction, what each column contributes to it, and node
+// statistics derived from their leaves.
 #include <algorithm>
 #include <limits>
 
 #include "bindings/bindings.hpp"
 #include "trees/predict.hpp"
+#include "trees/shapley.hpp"
 #include "trees/statistics.hpp"
 
 namespace gapless {
@@ -79,6 +81,30 @@ void tree_sums(const PackedIn& packed, const DenseIn<T>& X,
     });
 }
 
+template <class T>
+void tree_shapley(const PackedIn& packed, const DenseIn<T>& X, const DenseIn<double>& background,
+                  const VectorIn<double>& shares, const VectorIn<std::int32_t>& players,
+                  std::int64_t player_count, const MatrixOut<double>& out, int threads,
+                  double deadline) {
+    const Dense<T> rows = dense(X);
+    const Dense<double> others = dense(background);
+    const PackedTrees trees = packed_trees(packed, rows.columns);
+    check(others.rows > 0 && others.columns == rows.columns && others.rows == extent(shares, 0),
+          "the background must have the columns of X, and a share for each row");
+    check(others.order == Order::columns || others.rows == 1 || others.columns == 1,
+          "the background must be in F order");
+    check(extent(players, 0) == rows.columns, "every column of X must have a player");
+    for (Index j = 0; j < rows.columns; ++j)
+        check(0 <= players.data()[j] && players.data()[j] < player_count,
+              "a player is out of range");
+    check_shape(out, rows.rows, player_count * trees.width * trees.groups,
+                "out must have the players' values in every group");
+    run(threads, deadline, [&](const Context& context) {
+        const ShapleyGame game{others, shares.data(), players.data(), player_count};
+        sum_shapley_values(trees, rows, game, out.data(), context);
+    });
+}
+
 Index number_equal_rows(const MatrixIn<double>& values, const VectorOut<std::int32_t>& number,
                         const VectorOut<std::int64_t>& first) {
     const Index rows = extent(values, 0);
@@ -149,6 +175,9 @@ void define_for(nb::module_& m) {
           "deadline"_a);
     m.def("tree_sums", &tree_sums<T>, array("packed"), array("X"), maybe("left_out"), array("out"),
           maybe("used"), "threads"_a, "deadline"_a);
+    m.def("tree_shapley", &tree_shapley<T>, array("packed"), array("X"), array("background"),
+          array("shares"), array("players"), "player_count"_a, array("out"), "threads"_a,
+          "deadline"_a);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -41,8 +42,10 @@ from ..data import (
     read_target,
     table_of,
 )
+from ..evaluation import Explanation, explain
 from ..metrics import Score
 from ..unseen import MOST_ROWS, Intervals, Part, StandIn, check_coverage, quantiles
+from .background import made_up_rows
 from .metric import MEAN_COST, AnsweredRows, Metric, metric_of
 from .splitting import group_labels
 from .spread import learn_spread, spread_at
@@ -313,6 +316,40 @@ class TableModel(BaseEstimator):
         """
         check_is_fitted(self)
         return self.pipeline_.decision_function(self._frame(table))
+
+    def explain(self, table: Any, background: Any = None, **options: Any) -> Explanation:
+        """Divide the model's answer for each row among the columns of the table.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows, as for `predict`.
+        background : Table, or data frame of polars or pandas, default=None
+            The rows to compare with, such as those of the fit; None makes up a hundred rows whose
+            columns are distributed as in training, each by itself, and whose texts are empty.
+        **options
+            The other parameters of `gapless.explain`.
+
+        Returns
+        -------
+        Explanation
+            All features made of a column count as that column.
+        """
+        check_is_fitted(self)
+        first, rest = self.pipeline_[0], self.pipeline_[1:]
+        frame = plain_frame(self._frame(table))
+        X = first.transform(frame)
+        features = tuple(column for column in first.columns if column.is_feature)
+        if background is None:
+            others = made_up_rows(self.profile_, features)
+        else:
+            others = plain_frame(self._frame(background))
+        found = explain(rest, X, first.transform(others), **options)
+        texts = [column.name for column in features if column.given_as in ("category", "text")]
+        shown = X.with_columns(
+            frame[name].cast(pl.String) for name in texts if name in frame.columns
+        )
+        return replace(found, data=shown)
 
     def predict_interval(self, table: Any, coverage: float = 0.9) -> Intervals:
         """Predict numbers, with intervals for the targets of a share `coverage` of new rows.

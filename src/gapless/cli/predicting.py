@@ -25,6 +25,7 @@ from gapless.data import (
     unreadable_texts,
     unreadable_values,
 )
+from gapless.evaluation import Explanation, explain
 
 Array = np.ndarray
 
@@ -126,6 +127,7 @@ class Noticed:
     filled: list[str] = field(default_factory=list)
     unseen: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     unread: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    explained: str = ""
 
     def sentences(self) -> Iterator[str]:
         """One for each thing."""
@@ -133,6 +135,8 @@ class Noticed:
             yield f"columns the model does not use: {listed(self.extra)}"
         if self.filled:
             yield f"absent columns, treated as missing: {listed(self.filled)}"
+        if self.explained:
+            yield self.explained
         for name, (rows, levels) in self.unseen.items():
             yield (
                 f"column {name!r}: {counted(rows, 'row')} with categories not seen in training "
@@ -157,6 +161,8 @@ class Wanted:
         The share of targets that intervals for numbers should contain.
     fills : bool
         Whether absent columns count as missing; otherwise they are an error.
+    reasons : int or None
+        How many reasons; 0 for the contribution of every column.
     typed : bool
         Whether texts become numbers and dates in the result as well; otherwise all stays unchanged.
     """
@@ -165,6 +171,7 @@ class Wanted:
     coverage: float | None
     fills: bool = False
     typed: bool = False
+    reasons: int | None = None
 
 
 def predictions(
@@ -206,7 +213,8 @@ def predictions(
             _look_at_values(predictor, raw[some], asked, noticed)
             kept = _typed(predictor, raw[some], values[some]) if wanted.typed else raw[some]
             yield kept.with_columns(
-                series.alias(name) for series, name in zip(_added(predictor, asked, wanted), names)
+                series.alias(name)
+                for series, name in zip(_added(predictor, asked, wanted, noticed), names)
             )
 
 
@@ -255,6 +263,7 @@ def _free_names(predictor: Predictor, wanted: Wanted, taken: Sequence[str]) -> l
         names += ["lower", "upper"]
     if wanted.probabilities and predictor.classes is not None:
         names += [f"probability_{label}" for label in predictor.classes]
+    names += _names_of_reasons(predictor, wanted)
     free: list[str] = []
     for name in names:
         numbered = (f"{name}_{k}" for k in range(2, len(taken) + len(names) + 3))
@@ -306,7 +315,9 @@ def _add(counts: dict[str, tuple[int, list[str]]], name: str, texts: pl.Series) 
         counts[name] = rows + len(texts), shown[:SHOWN]
 
 
-def _added(predictor: Predictor, frame: pl.DataFrame, wanted: Wanted) -> list[pl.Series]:
+def _added(
+    predictor: Predictor, frame: pl.DataFrame, wanted: Wanted, noticed: Noticed
+) -> list[pl.Series]:
     """Prediction, ends of the interval and probabilities, as requested; or places on a map."""
     if not frame.height:
         return _nothing(predictor, wanted)
@@ -324,7 +335,58 @@ def _added(predictor: Predictor, frame: pl.DataFrame, wanted: Wanted) -> list[pl
             )
     if wanted.probabilities:
         columns += [*np.asarray(model.predict_proba(rows)).T]
-    return [_series(values) for values in columns]
+    return [_series(values) for values in columns] + _reasons(predictor, rows, wanted, noticed)
+
+
+# ---- reasons -------------------------------------------------------------------------------------
+
+
+def _names_of_reasons(predictor: Predictor, wanted: Wanted) -> list[str]:
+    if wanted.reasons is None:
+        return []
+    if wanted.reasons:
+        return [f"reason_{k + 1}" for k in range(wanted.reasons)]
+    names = [column.name for column in predictor.columns]
+    names = names or [f"x{j}" for j in range(predictor.width)]
+    return ["average", *(f"effect_{name}" for name in names)]
+
+
+def _reasons(predictor: Predictor, rows: Any, wanted: Wanted, noticed: Noticed) -> list[pl.Series]:
+    """The strongest reasons of each row in words, or the average and all contributions."""
+    if wanted.reasons is None:
+        return []
+    found = explain(predictor.model, rows)
+    noticed.explained = _what_is_explained(found, isinstance(predictor.model, TableModel))
+    if wanted.reasons:
+        of_rows = [found.reasons(i, most=wanted.reasons) for i in range(len(found))]
+        words = [[str(reason) for reason in reasons] for reasons in of_rows]
+        return [
+            pl.Series([each[k] if k < len(each) else None for each in words], dtype=pl.String)
+            for k in range(wanted.reasons)
+        ]
+    values, base = found.values, np.broadcast_to(found.base, found.predictions.shape)
+    if values.ndim == 3:
+        # Of the class with the largest answer.
+        largest = found.predictions.argmax(axis=1)[:, None]
+        base = np.take_along_axis(base, largest, axis=1)[:, 0]
+        values = np.take_along_axis(values, largest[:, :, None], axis=2)[:, :, 0]
+    order = {name: j for j, name in enumerate(found.names)}
+    names = [column.name for column in predictor.columns] or list(found.names)
+    return [pl.Series(base), *(pl.Series(values[:, order[name]]) for name in names)]
+
+
+def _what_is_explained(found: Explanation, has_own_rows: bool) -> str:
+    """What the reasons are reasons for, as a sentence."""
+    answer = f"the {found.scale}"
+    if len(found.outputs) == 1:
+        answer += f" of {found.outputs[0]!r}"
+    elif found.outputs:
+        answer += " of the class with the largest one"
+    rows = f"{found.background_rows:,} rows of this table"
+    if has_own_rows:
+        rows = f"{found.background_rows:,} rows like those of the fit"
+    sampled = "" if found.standard_errors is None else ", estimated from random orders of columns"
+    return f"reasons are contributions to {answer}, compared with {rows}{sampled}"
 
 
 def _of_map(model: TableMap) -> list[str]:
@@ -351,4 +413,7 @@ def _nothing(predictor: Predictor, wanted: Wanted) -> list[pl.Series]:
         return [*of_groups, *[pl.Series(dtype=pl.Float64)] * (predictor.model.shown_ + 1)]
     labels = np.zeros(1) if predictor.classes is None else predictor.classes
     numbers = 2 * (wanted.coverage is not None) + wanted.probabilities * len(labels)
-    return [_series(np.asarray(labels)).clear(), *[pl.Series(dtype=pl.Float64)] * numbers]
+    kind = pl.String if wanted.reasons else pl.Float64
+    reasons = [pl.Series(dtype=kind)] * len(_names_of_reasons(predictor, wanted))
+    prediction = _series(np.asarray(labels)).clear()
+    return [prediction, *[pl.Series(dtype=pl.Float64)] * numbers, *reasons]

@@ -15,6 +15,7 @@ from .._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from .builtin import BUILTIN, BuiltIn, load_builtin
     from .columns import FEATURES, Column, describe_columns
+    from .dates import MICROSECONDS_PER_DAY
     from .drift import (
         LEVEL,
         Tally,

@@ -332,6 +332,12 @@ class DateParts(TransformerMixin, BaseEstimator):
     def _parts(self, series: pl.Series, with_hour: bool) -> dict[str, pl.Series]:
         return (_parts_for_lines if self.for_lines else _parts)(series, with_hour)
 
+    def _sources(self) -> Array:
+        """The column that each part is of."""
+        nothing = pl.Series([], dtype=pl.Datetime("us"))
+        parts = [len(self._parts(nothing, with_hour)) for with_hour in self.with_hour_]
+        return np.repeat(np.arange(self.n_features_in_), parts)
+
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the parts."""
         nothing = pl.Series([], dtype=pl.Datetime("us"))

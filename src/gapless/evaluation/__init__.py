@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .crossing import Crossover, crossover
     from .decomposition import BiasVariance, bias_variance
     from .dependence import PairDependence, PartialDependence, partial_dependence
+    from .explaining import Explanation, Reason, explain, in_words, signed
     from .gradients import GradientCheck, gradient_check, numerical_gradient
     from .grids import DecisionGrid, decision_grid
     from .held_out import HeldOut, Resampled, behind_error, corrected, is_clearly_behind

@@ -1,4 +1,4 @@
-"""`gapless predict MODEL TABLE`: the table with predictions, however long it is."""
+"""`gapless predict MODEL TABLE`: the table with predictions and reasons, however long it is."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ SUFFIXES = {
 }
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 COVERAGE = 0.9
+# How many reasons are added, and the word for the contributions of all columns.
+REASONS, ALL = 3, "all"
 # Formats with the texts of the table unchanged; other formats have types.
 TEXTS = ("csv", "tsv")
 
@@ -57,12 +59,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for classification, add probabilities (default: if the model has them)",
     )
     parser.add_argument(
+        "--explain",
+        type=_reasons,
+        nargs="?",
+        const=REASONS,
+        metavar="N",
+        help="add the N strongest reasons of each prediction (default: 3), or with `all` the "
+        "contribution of every column",
+    )
+    parser.add_argument(
         "--missing-columns",
         choices=("error", "fill"),
         default="error",
         help="stop if the table lacks columns, or treat them as missing in all rows",
     )
     add_reading_arguments(parser, as_fitted=True)
+
+
+def _reasons(text: str) -> int:
+    """How many reasons were asked for; 0 for the contributions of all columns."""
+    if text == ALL:
+        return 0
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"needs a number from 1 on, or {ALL}; got {text!r}")
+    return int(text)
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
@@ -107,10 +127,10 @@ def _wanted(args: argparse.Namespace, predictor: Any, form: str, printer: Printe
     from ..predicting import Wanted
 
     if predictor.is_map:
-        if args.proba or args.coverage is not None:
+        if args.proba or args.coverage is not None or args.explain is not None:
             raise ValueError(
-                "this model places rows on a map and predicts no target; drop --proba and "
-                "--coverage."
+                "this model places rows on a map and predicts no target; drop --proba, --coverage "
+                "and --explain."
             )
         fills = args.missing_columns == "fill"
         return Wanted(probabilities=False, coverage=None, fills=fills, typed=form not in TEXTS)
@@ -126,4 +146,5 @@ def _wanted(args: argparse.Namespace, predictor: Any, form: str, printer: Printe
         coverage=(args.coverage or COVERAGE) if predictor.has_intervals else None,
         fills=args.missing_columns == "fill",
         typed=form not in TEXTS,
+        reasons=args.explain,
     )

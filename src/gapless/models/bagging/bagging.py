@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
 from ..._ground.docstrings import FEATURES, described
+from ..._ground.shapley import Contributions
 from ..._ground.stored import Declaration, Labels, Unused, Whole
 from ...unseen import intervals_of, predict_set, predict_with_intervals, sets_of
 from ..trees import ROWS, DecisionTreeClassifier, DecisionTreeRegressor
@@ -200,6 +201,13 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:
         classes = (data.outputs.classes or [])[0]
         return {"classes_": classes, "n_classes_": len(classes)}
+
+    def _averages_answers(self) -> bool:
+        return self.voting != HARD
+
+    def _with_all_answers(self, member: Any, of_member: Contributions) -> Contributions:
+        # A member knows the classes of its draw, as positions.
+        return of_member.among(np.asarray(member.classes_, dtype=int), self.n_classes_)
 
     @property
     def _ask_member(self) -> Callable:

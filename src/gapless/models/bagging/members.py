@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, has_
 
 from ..._ground.columns import NUMBERS, is_table, series_of
 from ..._ground.progress import watch, with_callbacks
+from ..._ground.shapley import PREDICTION, PROBABILITY, Contributions, Game
 from ..._ground.stored import Declaration, Each, FittedModel, Numbers, Unused
 from ..._ground.tables import readable
 from ..._ground.validation import TEXTS, check_values, naming_text, read_for_learner, read_names
@@ -340,6 +342,34 @@ class Bagging(Ensemble):
             for member, columns in zip(self.estimators_, self.estimators_features_)
         )
         yield from Parallel(n_jobs=self.n_jobs, return_as="generator", verbose=self.verbose)(tasks)
+
+    def _contributions(self, X: Any, game: Game) -> Contributions | None:
+        """What each column contributes to the mean of the members, exactly.
+
+        None if that is not known of some member, or if not its answers are averaged but its votes.
+        """
+        check_is_fitted(self)
+        if not self._averages_answers():
+            return None
+        X, G = (self._read_X(rows, reset=False)[0] for rows in (X, game.background))
+        found = None
+        for member, columns in zip(self.estimators_, self.estimators_features_):
+            exact = getattr(member, "_contributions", None)
+            own = replace(game, background=columns_of(G, columns), players=game.players[columns])
+            one = None if exact is None else exact(columns_of(X, columns), own)
+            if one is None or one.scale not in (PREDICTION, PROBABILITY):
+                return None
+            one = self._with_all_answers(member, one)
+            found = one if found is None else found.plus(one)
+        return None if found is None else found.over(len(self.estimators_))
+
+    def _averages_answers(self) -> bool:
+        """Whether the mean is over what members predict, and not over their votes."""
+        return True
+
+    def _with_all_answers(self, member: Any, of_member: Contributions) -> Contributions:
+        """A member's contributions, for all answers of the ensemble."""
+        return of_member
 
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:
         """What a kind of bagging adds to the learned attributes."""

@@ -28,6 +28,14 @@ from ..._ground.design import Design
 from ..._ground.interrupt import limit_name, time_limit
 from ..._ground.parts import PartKind, get_params, set_params
 from ..._ground.progress import CallbackSupport, watch
+from ..._ground.shapley import (
+    LOG_ODDS,
+    LOGARITHM,
+    PREDICTION,
+    SCORE,
+    Contributions,
+    Game,
+)
 from ..._ground.stored import (
     INPUT,
     Declaration,
@@ -44,9 +52,16 @@ from ..._ground.tables import readable
 from ..._ground.threads import single_blas
 from ..._ground.validation import check_given, read_outputs, readable_target
 from ...certificates import Certificate
-from ...losses import Loss
+from ...losses import Logistic, Loss
 from ...unseen import JUDGED, Remembering, take_over
-from ..trees import LARGEST_SEED, PackedTrees, Tree, constraints_of_trees, mean_of_model
+from ..trees import (
+    LARGEST_SEED,
+    PackedTrees,
+    Tree,
+    constraints_of_trees,
+    contributions_of,
+    mean_of_model,
+)
 from .data import BoostingData, check_levels, with_weight
 from .losses import best_start, check_targets, targets_of
 from .refits import BoostingFit, check_finished
@@ -476,6 +491,24 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         read = partial(read_new, self, self.encoding_)
         found = mean_of_model(read, trees, X, weights, columns, donors)
         return None if found is None else self.start_ + found
+
+    def _contributions(self, X: Any, game: Game) -> Contributions | None:
+        """What each column contributes to the scores of each row, exactly.
+
+        None if rows start from the scores of another model.
+        """
+        check_is_fitted(self)
+        if hasattr(vars(self).get("init_"), "predict"):
+            return None
+        scale = PREDICTION if not self.loss_.has_link else LOGARITHM
+        if is_classifier(self):
+            scale = LOG_ODDS if self.loss_ == Logistic() else SCORE
+        if self._packed is None:
+            shape = len(X), game.player_count, len(self.start_)
+            return Contributions(np.zeros(shape), self.start_, scale)
+        read = partial(read_new, self, self.encoding_)
+        found = contributions_of(self._packed, read, X, game, scale)
+        return replace(found, base=found.base + self.start_)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         """The scores after each round."""

@@ -25,6 +25,7 @@ from ..._ground.columns import Columns, encoded, for_prediction, read_features, 
 from ..._ground.docstrings import described
 from ..._ground.interrupt import time_limit
 from ..._ground.progress import watch, with_callbacks
+from ..._ground.shapley import PREDICTION, PROBABILITY, Contributions, Game
 from ..._ground.stored import Declaration, Unused, Value, Whole
 from ..._ground.threads import threads
 from ..._ground.validation import Outputs
@@ -42,7 +43,9 @@ from ..trees import (
     check_counts,
     columns_tried,
     constraints_of_trees,
+    contributions_of,
     mean_of_model,
+    used_values,
 )
 from .growing import (
     OOB,
@@ -347,6 +350,13 @@ class Forest(Ensemble, BaseEstimator):
         found = mean_of_model(self._read_rows, self.trees_, X, weights, columns, donors)
         return None if found is None else found / len(self.trees_)
 
+    def _contributions(self, X: Any, game: Game) -> Contributions:
+        """What each column contributes to the prediction for each row, exactly."""
+        scale = PROBABILITY if is_classifier(self) else PREDICTION
+        with self._threads():
+            found = contributions_of(self._packed, self._read_rows, X, game, scale)
+        return found.over(len(self.trees_)).at(used_values(self.trees_.n_classes))
+
     def _by_member(self, X: Any) -> Array:
         with self._threads():
             leaves = self._packed.apply(encoded(self.columns_, X))
@@ -356,9 +366,7 @@ class Forest(Ensemble, BaseEstimator):
 
     def _side_by_side(self, values: Array) -> Array:
         """Values (n, outputs · most classes) without the places that an output does not use."""
-        widths = self.trees_.n_classes
-        most = int(widths.max())
-        used = np.concatenate([np.arange(w) + k * most for k, w in enumerate(widths)])
+        used = used_values(self.trees_.n_classes)
         return values if len(used) == values.shape[1] else values[:, used]
 
     def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:

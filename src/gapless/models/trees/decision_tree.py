@@ -22,10 +22,12 @@ from ..._ground.columns import Columns, encoded, read_features, read_new
 from ..._ground.docstrings import described
 from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
 from ..._ground.progress import watch
+from ..._ground.shapley import PREDICTION, PROBABILITY
 from ..._ground.stored import Declaration, Unused, Value
 from ..._ground.validation import check_given, read_outputs
 from ...certificates import Certificate
 from ...unseen import CV, Search
+from .contributions import contributions_of
 from .descriptions import ROWS, TRAINING
 from .growing import (
     LARGEST_SEED,
@@ -41,6 +43,7 @@ from .growing import (
 )
 from .judging import RISKS, as_bound, certificate, judge
 from .outline import Outline, outline_of_binary
+from .packed import PackedTrees
 from .partial_dependence import mean_of_model
 from .pruning import (
     PruneTrace,
@@ -54,7 +57,7 @@ from .pruning import (
     sequence_of,
     without_splits,
 )
-from .tree import Tree
+from .tree import Tree, used_values
 from .tree_model import ERRORS, PESSIMISTIC, PRE, TreeModel
 
 Array = np.ndarray
@@ -353,6 +356,12 @@ class DecisionTree(TreeModel):
     def _mean_predictions(self, X, weights, columns, donors):
         """Means over rows whose columns have the values of donors, as for partial dependence."""
         return mean_of_model(self._read_rows, [self.tree_], X, weights, columns, donors)
+
+    def _contributions(self, X, game):
+        """What each column contributes to the prediction for each row, exactly."""
+        scale = PROBABILITY if is_classifier(self) else PREDICTION
+        found = contributions_of(PackedTrees.of([self.tree_]), self._read_rows, X, game, scale)
+        return found.at(used_values(self.tree_.n_classes))
 
     def _outline(self) -> Outline:
         return outline_of_binary(self.tree_, self._features(), self._classes())

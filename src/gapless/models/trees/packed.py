@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from ..._ground import core
 from ..._ground.interrupt import deadline
+from ..._ground.shapley import Game
 from ..._ground.threads import map_in_threads, thread_count
 
 Array = np.ndarray
@@ -119,6 +120,23 @@ class PackedTrees:
                 self._arguments, part, bits, out[rows], used[rows], thread_count(), deadline()
             )
         return out, used
+
+    def shapley(self, X: Any, game: Game) -> Array:
+        """The Shapley values of the players in the sums, (n, players, groups · width)."""
+        out = np.zeros((X.shape[0], game.player_count * self._width))
+        for rows, part in _dense_parts(X):
+            core.tree_shapley(
+                self._arguments,
+                part,
+                game.background,
+                game.shares,
+                game.players,
+                game.player_count,
+                out[rows],
+                thread_count(),
+                deadline(),
+            )
+        return out.reshape(len(out), game.player_count, self._width)
 
     @property
     def nbytes(self) -> int:

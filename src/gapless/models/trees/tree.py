@@ -191,6 +191,12 @@ class Tree:
         ), number
 
 
+def used_values(n_classes: Array) -> Array:
+    """The places that each output uses among as many as the largest has, side by side."""
+    most = int(n_classes.max())
+    return np.concatenate([np.arange(width) + k * most for k, width in enumerate(n_classes)])
+
+
 # ---- trees of any number of branches, given by the node above each node --------------------------
 
 
