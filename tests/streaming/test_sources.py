@@ -59,7 +59,8 @@ def test_models_take_sources_as_they_are(folder):
         model = Ridge().fit(source, "number")
         np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
         assert model.feature_names_in_.tolist() == [*NAMES, "count"]
-    assert not is_in_parts(TABLE) and not is_in_parts(TABLE.to_numpy())
+    for other in (TABLE, TABLE.to_numpy(), "a text", ["a text", "rows.csv"], [[1.0]], []):
+        assert not is_in_parts(other)
 
 
 def test_the_size_of_a_part_depends_on_the_columns_alone():

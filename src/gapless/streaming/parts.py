@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .sources import ArraySource, DaskSource, Source, of_dask, open_files, rewritten
+from .sources import ENDINGS, ArraySource, DaskSource, Source, of_dask, open_files, rewritten
 
 Array = np.ndarray
 
@@ -135,7 +135,17 @@ def in_parts(
 
 def is_in_parts(X: Any) -> bool:
     """Whether X is a table that is read in parts: Parts, a path, a query, a Dask collection."""
-    return isinstance(X, Parts) or _is_path(X) or _are_paths(X) or _is_lazy(X) or _is_dask(X)
+    return isinstance(X, Parts) or _names_tables(X) or _is_lazy(X) or _is_dask(X)
+
+
+def _names_tables(X: Any) -> bool:
+    """Whether X is the path of a table, or a list of them, and not texts."""
+    some = X if isinstance(X, list | tuple) and X else [X]
+    return all(
+        isinstance(each, os.PathLike)
+        or (isinstance(each, str) and Path(each).suffix.lower() in ENDINGS)
+        for each in some
+    )
 
 
 def _columns(source: Source, columns: Sequence[Any] | None) -> tuple[Any, ...]:

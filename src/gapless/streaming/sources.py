@@ -22,6 +22,7 @@ Array = np.ndarray
 # Endings of files that are read where they are; texts are first rewritten as Parquet.
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 TEXT = (".csv", ".tsv", ".txt")
+ENDINGS = PARQUET + ARROW + TEXT
 # Beginnings of the names of types of numbers, in polars and in NumPy.
 NUMBERS = ("int", "uint", "float", "decimal", "bool")
 
@@ -278,7 +279,7 @@ def open_files(paths: Sequence[str | os.PathLike]) -> FileSource:
         lazy = pl.scan_csv(names, infer_schema_length=None, separator=separator, glob=False)
         return rewritten(lazy, ", ".join(names))
     raise ValueError(
-        f"files in parts must all be of one of the kinds {', '.join(PARQUET + ARROW + TEXT)}, got "
+        f"files in parts must all be of one of the kinds {', '.join(ENDINGS)}, got "
         f"{', '.join(sorted(endings))}; pass another kind as a polars LazyFrame."
     )
 
