@@ -378,7 +378,7 @@ def test_a_solution_is_its_own_warm_start(name, rng):
         ("dual", Hinge(), L1(1.0), "every l2 > 0"),
         ("dual", Hinge(), L2(1.0, np.array([1.0, 0.0])), "every l2 > 0"),
         ("interior_point", Logistic(), L2(1.0), "piecewise linear"),
-        ("interior_point", Hinge(), Group(1.0, np.zeros(2)), "sum over coordinates"),
+        ("interior_point", Hinge(), Group(1.0), "sum over coordinates"),
         ("augmented_lagrangian", Squared(), L2(1.0), "piecewise-linear"),
     ],
 )

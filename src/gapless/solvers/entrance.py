@@ -46,8 +46,8 @@ def solve(
     Without `polish`, stop at the digits that the gap requires. A Gram matrix `kept` between calls
     serves similar problems, such as those along a path.
     """
-    problem = in_simplest_form(problem)
     chosen = _look_up(solver, problem)
+    problem = in_simplest_form(problem)
     if kept is not None and chosen.name == "prox_newton" and isinstance(chosen, Registered):
         chosen = replace(chosen, generator=partial(chosen.generator, kept=kept))
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
@@ -72,8 +72,8 @@ def solve_many(
     the last digits.
     """
     starts = [None] * len(problems) if starts is None else starts
-    problems = [in_simplest_form(problem) for problem in problems]
     chosen = [_look_up(solver, problem) for problem in problems]
+    problems = [in_simplest_form(problem) for problem in problems]
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
     is_shared = all(problem.design is problems[0].design for problem in problems)
     if is_shared and all(c.name == "dual" and not c.keep_iterates for c in chosen):
@@ -229,7 +229,9 @@ def _is_moved(chosen: Solver, problem: Problem) -> bool:
 
 
 def _look_up(solver: str | Solver, problem: Problem) -> Solver:
-    """The solver, if it takes the problem."""
+    """The solver, if it takes the problem: a named one as it is stated."""
+    if solver == "auto":
+        problem = in_simplest_form(problem)
     if problem.loss.refusal is not None:
         raise ValueError(f"{problem.loss.refusal}.")
     if isinstance(solver, Solver):
