@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
+    from .applying import applied
     from .first_look import (
         Look,
+        check_features,
         checked_labels,
         checked_numbers,
         checked_weights,
         first_means,
         look_at,
     )
+    from .folds import ByFold, Folds, fold_of
     from .parts import Parts, in_parts, is_in_parts
     from .passes import Task, each_part, total
     from .sources import Rows, Unreadable
+    from .spread import Spread, SpreadOf
     from .training import Training, opened
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -114,7 +114,7 @@ class LookAt:
     def __call__(self, rows: Rows) -> Look:
         """Look at one part."""
         X = rows.X
-        self._check(X, rows.first)
+        check_features(X, rows.first, self.names)
         weights = checked_weights(rows)
         away = X - self.center
         found: dict[str, Any] = {}
@@ -137,19 +137,6 @@ class LookAt:
             more=None if self.more is None else self.more(rows),
         )
 
-    def _check(self, X: Array, first: int) -> None:
-        """Refuse missing and huge numbers, by row and column."""
-        largest = np.abs(X).max(initial=0.0)
-        if largest <= LARGEST:
-            return
-        row, column = np.argwhere(~(np.abs(X) <= LARGEST))[0]
-        value = X[row, column]
-        what = "a missing value" if np.isnan(value) else f"{value:g}"
-        raise ValueError(
-            f"X has {what} in row {first + row}, column {self.names[column]!r}; drop the row, fill "
-            "it in, or leave the column out with in_parts(..., columns=[...])."
-        )
-
     def _look_at_labels(self, rows: Rows, weights: Array) -> dict[str, Any]:
         labels, inverse = np.unique(checked_labels(rows), return_inverse=True)
         totals = np.bincount(inverse.ravel(), weights, minlength=len(labels))
@@ -163,6 +150,20 @@ class LookAt:
             "smallest": float(counted.min(initial=np.inf)),
             "largest": float(counted.max(initial=-np.inf)),
         }
+
+
+def check_features(X: Array, first: int, names: tuple[Any, ...]) -> None:
+    """Refuse missing and huge numbers, by row, counted from that of the first, and column."""
+    largest = np.abs(X).max(initial=0.0)
+    if largest <= LARGEST:
+        return
+    row, column = np.argwhere(~(np.abs(X) <= LARGEST))[0]
+    value = X[row, column]
+    what = "a missing value" if np.isnan(value) else f"{value:g}"
+    raise ValueError(
+        f"X has {what} in row {first + row}, column {names[column]!r}; drop the row, fill "
+        "it in, or leave the column out with in_parts(..., columns=[...])."
+    )
 
 
 def checked_weights(rows: Rows) -> Array:

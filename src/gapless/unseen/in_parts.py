@@ -7,18 +7,24 @@ standard errors and all paired comparisons.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .paired import PART, SURE
 from .result import Generalization, sentence
+from .without_targets import NEITHER as NO_VERSION
+from .without_targets import unknown
 
 Array = np.ndarray
 
 # The columns of the sums: losses of the model, of held-out models and of a constant, errors of the
 # first two, then the losses of other versions.
 TRAIN, UNSEEN, CONSTANT, WRONG, WRONG_UNSEEN, FIRST_RIVAL = range(6)
+# Those of a fit without targets: distortions in the first three, then surprises under the held-out
+# models and under other versions of them.
+SURPRISE, FIRST_VERSION = 3, 4
 NEITHER = "neither a stronger nor a weaker penalty does clearly better"
 ALONE = "a constant does not predict them better"
 
@@ -79,9 +85,9 @@ class ScoreSums:
         p = self.mean(column)
         return 1 - p, float(np.sqrt(max(p * (1 - p) * self.squares, 0.0))) / self.weight
 
-    def lead(self, rival: int) -> tuple[float, float]:
+    def lead(self, rival: int, over: int = UNSEEN) -> tuple[float, float]:
         """How much less a rival loses than the held-out models, and in standard errors."""
-        a, b = UNSEEN, rival
+        a, b = over, rival
         gain = self.mean(a) - self.mean(b)
         P = self.products
         square = (P[a, a] - 2 * P[a, b] + P[b, b]) / self.weight**2
@@ -111,6 +117,34 @@ def judged_in_parts(
         disagreement=None,
         verdict=sentence(kind, metric, train, unseen, error, advice),
     )
+
+
+def described_in_parts(
+    found: ScoreSums,
+    metric: str,
+    versions: list[tuple[str, bool]],
+    advantage: str,
+    smallest_gain: Callable[[float], float],
+    method: str,
+) -> Generalization:
+    """How well a fit without targets describes unseen rows; see `without_targets`.
+
+    `versions` are names, and whether each has less freedom; `advantage` is what a better one does,
+    and `smallest_gain` the least fall of the mean surprise, from its value, that counts.
+    """
+    train, _ = found.ratio(TRAIN)
+    unseen, error = found.ratio(UNSEEN)
+    if not np.isfinite(unseen):
+        return unknown(metric, train, f"the {metric} of unseen rows is not defined")
+    kind, advice = "balanced", NO_VERSION
+    best = smallest_gain(found.mean(SURPRISE))
+    for k, (name, is_simpler) in enumerate(versions):
+        gain, surprise = found.lead(FIRST_VERSION + k, over=SURPRISE)
+        if gain > best and surprise > SURE:
+            best, advice = gain, f"{name} {advantage}"
+            kind = "over-fitted" if is_simpler else "under-fitted"
+    verdict = sentence(kind, metric, train, unseen, error, advice)
+    return Generalization(metric, train, unseen, error, train - unseen, method, None, verdict)
 
 
 def _judgement(found: ScoreSums, rivals: list[tuple[str, bool]]) -> tuple[str, str]:

@@ -41,7 +41,8 @@ def take_over(estimator: Any, learned: dict[str, Any]) -> None:
 
     One assignment, so that a second Ctrl-C leaves either the old model or the new one.
     """
-    kept = {k: v for k, v in vars(estimator).items() if k not in estimator._stored}
+    gone = {*estimator._stored, *PRIVATE}
+    kept = {k: v for k, v in vars(estimator).items() if k not in gone}
     estimator.__dict__ = kept | learned
 
 

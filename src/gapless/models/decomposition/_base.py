@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -25,10 +27,13 @@ from ..._ground.stored import INPUT, Declaration, Numbers, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows, read_table
 from ...certificates import Certificate
+from ...streaming import applied, is_in_parts
 from ...unseen import JUDGED, Remembering, take_over
 from .certifying import TOLERANCE, certify_components, certify_stopped
 from .held_out import ComponentsFit, Space
+from .in_parts import ComponentsInParts
 from .leading import (
+    COVARIANCE,
     LANCZOS,
     NEARLY_EXACT,
     NONE,
@@ -172,6 +177,23 @@ class ComponentModel(
         """When the iteration stops; `is_exact` if it should be nearly exact."""
         return NEARLY_EXACT if is_exact and self.tol == 0 else self.tol
 
+    def _fit_in_parts(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """The fit to a table in parts, from the sums of one pass over it."""
+        began = time.monotonic()
+        fit = ComponentsInParts.of(self, X, y, sample_weight)
+        # In place of rows: none, of as many columns.
+        none = np.empty((0, fit.d), fit.training.source.dtype)
+        data = Training(none, none[:, 0], none[:, 0], none[:, 0], None, fit.training.feature_names)
+        learned, found = self._found(fit.scatter, data, began, fit)
+        del learned["_training"]
+        self._keep(learned | {"_in_parts": fit}, found)
+
+    def _found(
+        self, scatter: Scatter, data: Training, began: float, fit: ComponentsInParts | None = None
+    ) -> tuple[dict[str, Any], Leading]:
+        """What is learned from a scatter; `fit` has its sums if the rows are read in parts."""
+        raise NotImplementedError
+
     def _solve(
         self, scatter: Scatter, count: int, solver: str, tol: float, data: Any, began: float
     ) -> Leading:
@@ -248,9 +270,12 @@ class ComponentModel(
         self._training = (data, None)
         return proved
 
-    def _certify(self, scatter: Scatter, components: Array, found: Leading | None):
+    def _certify(
+        self, scatter: Scatter, components: Array, found: Leading | None, *, is_new: bool = True
+    ):
+        """The certificate of new components, or else of those that are stored."""
         mean = scatter.mean.astype(scatter.design.dtype).astype(np.float64)
-        if found is None and self._is_centred:
+        if not is_new and self._is_centred:
             mean = self.mean_.astype(np.float64)
         is_exact = (self.solver_ if found is None else found.solver) == SVD
         return certify_components(scatter, components, mean, found, is_exact=is_exact)
@@ -302,7 +327,15 @@ class ComponentModel(
         X_original : ndarray of shape (n_samples, n_features)
             Rows in the space of the components, dense.
         """
-        Z = self._unscaled(self._read_coordinates(X))
+        if is_in_parts(X):
+            check_is_fitted(self)
+            name = f"inverse_transform of {type(self).__name__}"
+            return applied(X, copy.copy(self)._original, len(self.components_), name=name)
+        return self._original(self._read_coordinates(X))
+
+    def _original(self, Z: Array) -> Array:
+        """The rows that have these coordinates."""
+        Z = self._unscaled(Z)
         with single_blas():
             rows = Z @ self.components_.astype(Z.dtype)
         if self._is_centred:
@@ -334,7 +367,14 @@ class ComponentModel(
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
+        if is_in_parts(X):
+            return self._applied(X, copy.copy(self)._coordinates)
         return self._coordinates(read_rows(self, X))
+
+    def _applied(self, X: Any, function: Callable[[Array], Array]) -> Array:
+        """A function of the rows of a table in parts."""
+        names = getattr(self, "feature_names_in_", None)
+        return applied(X, function, self.n_features_in_, names, name=type(self).__name__)
 
     # ---- both gaps -------------------------------------------------------------------------------
 
@@ -342,8 +382,19 @@ class ComponentModel(
         data = self._reread(X, y, sample_weight)
         return self._certified_by(Scatter.of(data.X, data.weights, self._is_centred))
 
-    def _certified_by(self, scatter: Scatter) -> Certificate:
-        found = self._certify(scatter, self.components_, None)
+    def _certified_in_parts(self, X, y=None, sample_weight=None):
+        check_is_fitted(self)
+        scatter = ComponentsInParts.of(self, X, y, sample_weight).scatter
+        if scatter.design.d != self.n_features_in_:
+            raise ValueError(
+                f"X has {scatter.design.d} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input; pass the table of the fit."
+            )
+        known = leading(scatter, max(len(self.components_), 1), COVARIANCE)
+        return self._certified_by(scatter, known)
+
+    def _certified_by(self, scatter: Scatter, known: Leading | None = None) -> Certificate:
+        found = self._certify(scatter, self.components_, known, is_new=False)
         if found.kind not in ("exact", "optimal") or self._has_own_values(scatter):
             return found
         return replace(found, kind="stopped", verdict=OTHER_VALUES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from numbers import Integral
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.stored import Declaration, Maybe, Number, Numbers, Value, Whole
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_rows
+from ...streaming import is_in_parts
 from ...unseen import CV, GIVEN, NotAvailable, as_fitted, counted_labels, given_to_fit
 from ._base import ROWS, SHARED, TRAINING, ComponentModel, are_near, stored_variances
 from .held_out import CountChoice, choose_count
@@ -85,6 +87,10 @@ class PCA(ComponentModel):
     Directions are those of the largest variance: a column in larger units weighs more. Scale the
     columns first if their units do not compare. Directions that tell classes apart may have little
     variance.
+
+    X may be a table in parts (`gapless.in_parts`, a path, a query, a Dask collection) of at most
+    5,000 columns: one pass sums the covariance, and `transform` gives the coordinates part by part.
+    `generalization_` leaves out folds of parts, exactly, by one more pass.
 
     References
     ----------
@@ -169,13 +175,24 @@ class PCA(ComponentModel):
         self : object
             The fitted estimator.
         """
+        if is_in_parts(X):
+            self._fit_in_parts(X, y, sample_weight)
+            return self
         began = time.monotonic()
         data = self._read(X, y, sample_weight)
         scatter = Scatter.of(data.X, data.weights, is_centred=True)
+        self._keep(*self._found(scatter, data, began))
+        return self
+
+    def _found(self, scatter, data, began, fit=None):
         solver = self._solver(scatter)
         degrees = _degrees_of_freedom(scatter)
-        choice = self._choose(data, began) if self.n_components == CV else None
+        choice = None
+        if self.n_components == CV:
+            choice = self._choose(data, began) if fit is None else fit.choose_count()
         count, solver = self._count(scatter, choice, solver)
+        if fit is not None:
+            solver = COVARIANCE
         tol = self._tolerance(is_exact=self.svd_solver == "arpack")
         found = self._solve(scatter, count, solver, tol, data, began)
         if isinstance(self.n_components, float):
@@ -185,11 +202,10 @@ class PCA(ComponentModel):
         learned = self._learn(data, scatter, found, count, began)
         learned |= self._variances(scatter, found, count, degrees)
         learned |= given_to_fit(self, ("whiten",))
-        learned["n_samples_"] = data.X.shape[0]
+        learned["n_samples_"] = data.X.shape[0] if fit is None else fit.training.n
         if choice is not None:
             learned["held_out_errors_"] = choice.errors
-        self._keep(learned, found)
-        return self
+        return learned, found
 
     def _solver(self, scatter: Scatter) -> str | None:
         """The way that was named; None if it is chosen by shape."""
@@ -293,7 +309,7 @@ class PCA(ComponentModel):
             Coordinates.
         """
         self.fit(X, y, sample_weight)
-        return self._coordinates(self._training[0].X)
+        return self.transform(X) if is_in_parts(X) else self._coordinates(self._training[0].X)
 
     def _coordinates(self, X: Any) -> Array:
         Z = super()._coordinates(X)
@@ -364,7 +380,12 @@ class PCA(ComponentModel):
             Log-likelihoods.
         """
         check_is_fitted(self)
-        X = read_rows(self, X)
+        if is_in_parts(X):
+            return self._applied(X, copy.copy(self)._log_densities)
+        return self._log_densities(read_rows(self, X))
+
+    def _log_densities(self, X: Any) -> Array:
+        """Log-likelihoods of rows that have been read."""
         precision = self.get_precision()
         with single_blas():
             distances = np.empty(X.shape[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -13,10 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..._ground.about import Formula
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.threads import single_blas
-from ..._ground.validation import Training
+from ...streaming import in_parts, is_in_parts
 from ._base import SHARED, TRAINING, Array, ComponentModel, coordinates, stored_variances
 from .certifying import TOLERANCE
-from .leading import LANCZOS, solver_for
+from .leading import COVARIANCE, LANCZOS, Leading, solver_for
 from .scatter import Scatter
 
 
@@ -44,7 +44,8 @@ class TruncatedSVD(ComponentModel):
     Notes
     -----
     Costs about 40 products with X for each component, or n·d² and n²·d if that is less. Use `PCA`
-    to explain the variation around the mean, which is possible for sparse rows as well.
+    to explain the variation around the mean, which is possible for sparse rows as well. X may be a
+    table in parts (`gapless.in_parts`), as for `PCA`.
 
     References
     ----------
@@ -103,7 +104,11 @@ class TruncatedSVD(ComponentModel):
         self : object
             The fitted estimator.
         """
-        self.fit_transform(X, y, sample_weight)
+        if is_in_parts(X):
+            self._check_width(in_parts(X).shape[1])
+            self._fit_in_parts(X, y, sample_weight)
+        else:
+            self.fit_transform(X, y, sample_weight)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -121,43 +126,62 @@ class TruncatedSVD(ComponentModel):
         X_new : ndarray of shape (n_samples, n_components)
             Coordinates.
         """
+        if is_in_parts(X):
+            return self.fit(X, y, sample_weight).transform(X)
         began = time.monotonic()
         data = self._read(X, y, sample_weight)
-        d = data.X.shape[1]
-        if d < 2:
-            raise ValueError(
-                f"Found array with {d} feature(s) (shape={data.X.shape}) while a minimum of 2 is "
-                "required: there is nothing to reduce."
-            )
+        self._check_width(data.X.shape[1], data.X.shape)
         scatter = Scatter.of(data.X, data.weights, is_centred=False)
-        # With fewer rows than components some singular values do not exist, as in scikit-learn.
-        count = min(self.n_components, scatter.side)
-        if self.n_components > d:
-            raise ValueError(
-                f"n_components({self.n_components}) must be <= n_features({d}); take fewer."
-            )
-        is_exact = self.algorithm == "arpack"
-        solver = LANCZOS if is_exact else solver_for(scatter, count)
-        found = self._solve(scatter, count, solver, self._tolerance(is_exact), data, began)
-        learned = self._learn(data, scatter, found, count, began)
+        learned, found = self._found(scatter, data, began)
         Z = coordinates(data.X, learned["components_"])
-        learned |= self._variances(scatter, data, found.values[:count], Z)
-        self._keep(learned, found)
-        return Z
-
-    def _variances(self, scatter: Scatter, data: Training, values: Array, Z: Array) -> dict:
-        """Variances along the components, as shares of that of all columns around their means."""
         shares = data.weights / data.weights.sum()
         with single_blas():
             along = shares @ Z.astype(np.float64)
             variances = shares @ (Z - along) ** 2
+        learned |= self._variances(scatter, found, variances)
+        self._keep(learned, found)
+        return Z
+
+    def _found(self, scatter, data, began, fit=None):
+        # With fewer rows than components some singular values do not exist, as in scikit-learn.
+        count = min(self.n_components, scatter.side)
+        is_exact = self.algorithm == "arpack"
+        solver = LANCZOS if is_exact else solver_for(scatter, count)
+        if fit is not None:
+            solver = COVARIANCE
+        found = self._solve(scatter, count, solver, self._tolerance(is_exact), data, began)
+        learned = self._learn(data, scatter, found, count, began)
+        if fit is not None:
+            learned |= self._variances(
+                scatter, found, self._variances_of(scatter, learned["components_"])
+            )
+        return learned, found
+
+    def _check_width(self, d: int, shape: tuple[int, int] | None = None) -> None:
+        if d < 2:
+            raise ValueError(
+                f"Found array with {d} feature(s) (shape={shape}) while a minimum of 2 is "
+                "required: there is nothing to reduce."
+            )
+        if self.n_components > d:
+            raise ValueError(
+                f"n_components({self.n_components}) must be <= n_features({d}); take fewer."
+            )
+
+    def _variances(self, scatter: Scatter, found: Leading, variances: Array) -> dict[str, Any]:
+        """Variances along the components, as shares of that of all columns around their means."""
         around_mean = scatter.around_mean()
+        values = found.values[: len(variances)]
         return stored_variances(around_mean, values, variances, around_mean.weight)
+
+    def _variances_of(self, scatter: Scatter, components: Array) -> Array:
+        """The variances along components, from the products of the rows."""
+        inner = scatter.around_mean().products(components.T.astype(np.float64))[0]
+        return np.diag(inner) / scatter.weight
 
     def _has_own_values(self, scatter: Scatter) -> bool:
         around_mean, size = scatter.around_mean(), scatter.weight
-        inner = around_mean.products(self.components_.T.astype(np.float64))[0]
-        right, total = np.diag(inner) / size, around_mean.total / size
+        right, total = self._variances_of(scatter, self.components_), around_mean.total / size
         # Coordinates were rounded as they are around 0.
         precision = float(np.finfo(scatter.design.dtype).eps)
         room = total + precision / TOLERANCE * scatter.total / size
