@@ -7,6 +7,7 @@ tables that support Arrow, such as pyarrow's, become polars tables.
 from __future__ import annotations
 
 import importlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
@@ -19,6 +20,13 @@ DATES = ("date", "time", "duration", "period")
 # Methods that compute lazy tables.
 COMPUTED_BY = ("collect", "compute")
 ARROW = "__arrow_c_stream__"
+# Endings of files with rows.
+FILES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv", ".tsv", ".txt")
+# What to do about a table that does not fit into memory.
+IN_PARTS = (
+    "or a sample of the rows; linear models, PCA, KMeans, GaussianNB and other models with sums "
+    "over rows can be fitted to tables in parts"
+)
 
 
 def readable(X: Any, takes_sparse: Callable[[], bool] = lambda: False, *, name: str = "X") -> Any:
@@ -34,6 +42,8 @@ def readable(X: Any, takes_sparse: Callable[[], bool] = lambda: False, *, name: 
     name : str, default="X"
         Its name in errors: "y" for targets.
     """
+    if name == "X":
+        refuse_parts(X)
     if isinstance(X, np.ma.MaskedArray):
         return _filled(X)
     if isinstance(X, np.ndarray) or sp.issparse(X):
@@ -52,6 +62,26 @@ def readable(X: Any, takes_sparse: Callable[[], bool] = lambda: False, *, name: 
     if hasattr(X, ARROW) and (hasattr(X, "column_names") or not hasattr(X, "__array__")):
         return _of_arrow(X, name)
     return X
+
+
+def refuse_parts(X: Any) -> None:
+    """Raise an error if X is a table that is not in memory."""
+    if isinstance(X, str | os.PathLike):
+        if not is_file_of_rows(X):
+            return
+        what, cure = f"the path {os.fspath(X)!r}", "read it, e.g. with polars"
+    elif getattr(X, "__in_parts__", False):
+        what, cure = "a table in parts", "pass an array"
+    elif hasattr(X, "__dask_graph__"):
+        what, cure = f"a Dask {type(X).__name__}", "call .compute() first"
+    else:
+        return
+    raise TypeError(f"X is {what}, and this needs all rows in memory; {cure}, {IN_PARTS}.")
+
+
+def is_file_of_rows(X: Any) -> bool:
+    """Whether X is a path, or a text that ends as the names of tables do."""
+    return isinstance(X, os.PathLike) or (isinstance(X, str) and X.lower().endswith(FILES))
 
 
 def is_pandas(X: Any) -> bool:
@@ -81,7 +111,7 @@ def _refuse_plans(X: Any, name: str) -> None:
         if callable(getattr(type(X), method, None)):
             raise TypeError(
                 f"{name} is a {type(X).__name__}, whose rows are not computed yet; call "
-                f".{method}() first."
+                f".{method}() first{f', {IN_PARTS}' if name == 'X' else ''}."
             )
 
 

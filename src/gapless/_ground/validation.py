@@ -26,7 +26,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from .named import OF_STRINGS
-from .tables import readable, refuse_complex, refuse_equal_names, refuse_no_numbers
+from .tables import (
+    IN_PARTS,
+    is_file_of_rows,
+    readable,
+    refuse_complex,
+    refuse_equal_names,
+    refuse_no_numbers,
+)
 from .threads import single_blas
 
 Array = np.ndarray
@@ -665,6 +672,11 @@ def _rows_error(rows: Array, texts: str, error: Exception) -> Exception:
     row = next((k for k, entry in enumerate(rows) if _is_no_number(entry)), None)
     if row is None:
         return error
+    if is_file_of_rows(rows[row]):
+        return TypeError(
+            f"X is a list of paths, such as {rows[row]!r}, and this needs all rows in memory; read "
+            f"them, e.g. with polars, {IN_PARTS}."
+        )
     if isinstance(rows[row], str):
         return ValueError(
             f"could not convert string to float: X has {rows[row]!r} in row {row}, which is not a "

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .sources import ENDINGS, ArraySource, DaskSource, Source, of_dask, open_files, rewritten
+from .._ground.tables import is_file_of_rows
+from .sources import ArraySource, DaskSource, Source, of_dask, open_files, rewritten
 
 Array = np.ndarray
 
@@ -43,6 +44,9 @@ class Parts:
     columns: tuple[Any, ...]
     rows: int
     client: Any = None
+
+    # Models that need all rows in memory recognise it by this.
+    __in_parts__ = True
 
     @property
     def n(self) -> int:
@@ -141,11 +145,7 @@ def is_in_parts(X: Any) -> bool:
 def _names_tables(X: Any) -> bool:
     """Whether X is the path of a table, or a list of them, and not texts."""
     some = X if isinstance(X, list | tuple) and X else [X]
-    return all(
-        isinstance(each, os.PathLike)
-        or (isinstance(each, str) and Path(each).suffix.lower() in ENDINGS)
-        for each in some
-    )
+    return all(map(is_file_of_rows, some))
 
 
 def _columns(source: Source, columns: Sequence[Any] | None) -> tuple[Any, ...]:
