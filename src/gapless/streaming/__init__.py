@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         first_means,
         look_at,
     )
-    from .folds import ByFold, Folds, fold_of
+    from .folds import FOLDS, ByFold, Folds, fold_of
     from .parts import Parts, in_parts, is_in_parts
     from .passes import Task, each_part, total
     from .sources import Rows, Unreadable

@@ -93,20 +93,30 @@ class ScoreSums:
         square = (P[a, a] - 2 * P[a, b] + P[b, b]) / self.weight**2
         square -= gain**2 * self.squares / self.weight**2
         error = float(np.sqrt(max(square, 0.0)))
-        return gain, gain / error if error > 0 else np.inf * np.sign(gain)
+        if error > 0:
+            return gain, gain / error
+        return gain, float(np.copysign(np.inf, gain)) if gain else 0.0
 
 
 def judged_in_parts(
-    found: ScoreSums, metric: str, has_classes: bool, rivals: list[tuple[str, bool]], method: str
+    found: ScoreSums,
+    metric: str,
+    has_classes: bool,
+    rivals: list[tuple[str, bool]],
+    method: str,
+    neither: str = NEITHER,
 ) -> Generalization:
-    """The score on unseen rows and a verdict; `rivals` are names, and whether each is simpler."""
+    """The score on unseen rows and a verdict; `rivals` are names, and whether each is simpler.
+
+    `neither` are the words for rivals that are no better.
+    """
     if has_classes:
         train, _ = found.share(WRONG)
         unseen, error = found.share(WRONG_UNSEEN)
     else:
         train, _ = found.ratio(TRAIN)
         unseen, error = found.ratio(UNSEEN)
-    kind, advice = _judgement(found, rivals)
+    kind, advice = _judgement(found, rivals, neither)
     return Generalization(
         metric=metric,
         train=train,
@@ -147,7 +157,7 @@ def described_in_parts(
     return Generalization(metric, train, unseen, error, train - unseen, method, None, verdict)
 
 
-def _judgement(found: ScoreSums, rivals: list[tuple[str, bool]]) -> tuple[str, str]:
+def _judgement(found: ScoreSums, rivals: list[tuple[str, bool]], neither: str) -> tuple[str, str]:
     enough = PART * max(found.mean(CONSTANT), 0.0)
     gain, surprise = found.lead(CONSTANT)
     if gain > 0 and surprise > SURE:
@@ -159,4 +169,4 @@ def _judgement(found: ScoreSums, rivals: list[tuple[str, bool]]) -> tuple[str, s
             best = gain, name, is_simpler
     if best is not None:
         return ("over-fitted" if best[2] else "under-fitted"), f"{best[1]} does clearly better"
-    return "balanced", NEITHER if rivals else ALONE
+    return "balanced", neither if rivals else ALONE

@@ -8,6 +8,7 @@ classes (`_joint`), the same without each row (`_without_each`), and what its pa
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,8 +32,10 @@ from ..._ground.validation import (
     read_weights,
 )
 from ...certificates import Certificate, judged
+from ...streaming import applied, is_in_parts
 from ...unseen import JUDGED, Calibration, Remembering, predict_set, sets_of, take_over
 from .held_out import BayesFit, normalised
+from .in_parts import BayesInParts
 
 Array = np.ndarray
 
@@ -83,6 +86,8 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     _stored: ClassVar[Declaration] = {"classes_": Labels(), **INPUT, **JUDGED}
     _fewest_classes = 1
+    # Whether the fit is a function of sums over the rows of each class.
+    _fits_in_parts: ClassVar[bool] = False
 
     # ---- what a subclass defines -----------------------------------------------------------------
 
@@ -135,10 +140,50 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         self : object
             The fitted estimator. An error leaves it as it was.
         """
-        data = self._read(X, y, sample_weight)
-        self._keep(data, self._learn_anew(data), is_whole=True)
+        if self._fits_in_parts and is_in_parts(X):
+            fit = BayesInParts.of(self, X, y, sample_weight)
+            take_over(self, fit.run() | {"_in_parts": fit})
+        else:
+            data = self._read(X, y, sample_weight)
+            self._keep(data, self._learn_anew(data), is_whole=True)
         self._warn_of_fit()
         return self
+
+    # ---- tables in parts -------------------------------------------------------------------------
+
+    def _check_fits_in_parts(self) -> None:
+        """Refuse parameters that need all rows in memory."""
+
+    def _counted_in_parts(self, X: Array, first: int) -> Array:
+        """The rows of a part as they are summed; `first` is the position of the first."""
+        return X
+
+    def _class_sums(self, X: Array, y: Array, weights: Array, classes: int) -> list[Any]:
+        """What is needed of the rows of each class; sums of two sets of rows add up."""
+        raise NotImplementedError
+
+    def _rows_and_weight(self, sums: Any) -> tuple[float, float]:
+        """The number of rows with weight in the sums of a class, and their weight."""
+        raise NotImplementedError
+
+    def _learn_from_sums(self, sums: list[Any], data: Training) -> dict[str, Any]:
+        """The same as `_learn`, from the sums of all classes; the data has no rows."""
+        raise NotImplementedError
+
+    def _costs_from_sums(
+        self, learned: dict[str, Any], sums: list[Any], data: Training
+    ) -> tuple[float, float, float, float]:
+        """The same as `_costs`, from the sums of all classes; the data has no rows."""
+        return self._costs(learned, data)
+
+    def _scores_in_parts(self, X: Array) -> Array:
+        """log p(x, y) of the rows of a part."""
+        return self._joint(X)
+
+    def _certified_in_parts(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, recomputed from a table in parts."""
+        check_is_fitted(self)
+        return BayesInParts.of(self, X, y, sample_weight).certify()
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
         """X, classes and weights, validated."""
@@ -174,7 +219,10 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     def _judge(self, learned: dict[str, Any], data: Training) -> Certificate:
         """How far the stored parameters are from the best ones for what a fit learns."""
-        primal, dual, size, scale = self._costs(learned, data)
+        return self._judged(self._costs(learned, data))
+
+    def _judged(self, costs: tuple[float, float, float, float]) -> Certificate:
+        primal, dual, size, scale = costs
         return judged(
             primal,
             dual,
@@ -191,9 +239,16 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _scores(self, X: Any) -> Array:
         """log p(x, y) of the caller's rows, (n, classes), float64."""
         check_is_fitted(self)
+        if self._fits_in_parts and is_in_parts(X):
+            return self._applied(X, copy.copy(self)._scores_in_parts)
         rows = self._read_rows(X)
         self._warn_of_unseen(rows)
         return self._joint(rows)
+
+    def _applied(self, X: Any, function: Callable[[Array], Array]) -> Array:
+        """A function of the rows of a table in parts."""
+        names = getattr(self, "feature_names_in_", None)
+        return applied(X, function, self.n_features_in_, names, name=type(self).__name__)
 
     @described(ROWS)
     def predict(self, X):

@@ -18,6 +18,7 @@ from ...unseen import LOO, multiple
 from ._base import NaiveBayesClassifier
 from .counting import Priors, sums_by_class
 from .held_out import LOG_LOSS, choose_alpha
+from .in_parts import refuse_in_parts
 
 Array = np.ndarray
 
@@ -111,6 +112,38 @@ class CountBayes(NaiveBayesClassifier):
 
     def _read_rows(self, X):
         return self._coded(super()._read_rows(X))
+
+    # ---- tables in parts -------------------------------------------------------------------------
+
+    def _check_fits_in_parts(self):
+        if self._tuned():
+            raise refuse_in_parts(
+                type(self).__name__,
+                'choose alpha="loo"',
+                "give a number, such as the one chosen on a sample of the rows",
+            )
+
+    def _counted_in_parts(self, X, first):
+        if self._is_positive:
+            check_not_negative(X, self, first)
+        return self._coded(X)
+
+    def _class_sums(self, X, y, weights, classes):
+        rows = np.bincount(y, weights > 0, classes)
+        count = np.bincount(y, weights, classes)
+        # The number of rows, their weight, and the counts of the features.
+        return list(np.column_stack([rows, count, sums_by_class(X, y, weights, classes)]))
+
+    def _rows_and_weight(self, sums):
+        return sums[0], sums[1]
+
+    def _learn_from_sums(self, sums, data):
+        table = np.stack(sums)
+        counts = {"class_count_": table[:, 1].copy(), "feature_count_": table[:, 2:].copy()}
+        return self._from(counts, data)
+
+    def _scores_in_parts(self, X):
+        return self._joint(self._coded(X))
 
     def _tuned(self):
         return ("alpha",) if isinstance(self.alpha, str) else ()
@@ -220,8 +253,8 @@ class CountBayes(NaiveBayesClassifier):
         )
 
 
-def check_not_negative(X: Any, estimator: Any) -> None:
-    """Refuse counts below 0; say where."""
+def check_not_negative(X: Any, estimator: Any, first: int = 0) -> None:
+    """Refuse counts below 0; say where. `first` is the position of the first row."""
     entries = X.data if sp.issparse(X) else X
     if entries.size and entries.min() < 0:
         if sp.issparse(X):
@@ -232,6 +265,7 @@ def check_not_negative(X: Any, estimator: Any) -> None:
             row, column = np.argwhere(X < 0)[0]
             value = X[row, column]
         raise ValueError(
-            f"Negative values in data passed to {type(estimator).__name__} (input X): row {row}, "
-            f"column {column} has {value:g}, and counts are ≥ 0; GaussianNB takes any numbers."
+            f"Negative values in data passed to {type(estimator).__name__} (input X): row "
+            f"{first + row}, column {column} has {value:g}, and counts are ≥ 0; GaussianNB takes any "
+            "numbers."
         )

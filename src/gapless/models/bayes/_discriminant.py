@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 
+from ..._ground import lapack
 from ..._ground.design import Design
 from ..._ground.docstrings import described
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import Declaration, Numbers, Unused
 from ..._ground.validation import Training
+from ...streaming import FOLDS, Spread
 from ._base import ROWS, BayesClassifier
 from .counting import Priors
+from .in_parts import MOST_NUMBERS, refuse_in_parts
+from .moments import Moments
 
 Array = np.ndarray
 
@@ -56,6 +61,38 @@ class Discriminant(BayesClassifier):
         data = super()._read(X, y, sample_weight, reset=reset)
         self._check_solver()
         return data
+
+    # ---- tables in parts -------------------------------------------------------------------------
+
+    _fits_in_parts = True
+
+    def _check_fits_in_parts(self):
+        self._check_solver()
+        name = type(self).__name__
+        cure = "give shrinkage a number, such as one that was found on a sample of the rows"
+        if self.shrinkage == AUTO:
+            raise refuse_in_parts(name, 'find shrinkage="auto"', cure)
+        if self.covariance_estimator is not None:
+            raise refuse_in_parts(name, "use covariance_estimator, which needs all rows", cure)
+
+    def _check_sums(self, classes: int, d: int) -> None:
+        """Refuse covariances that are too large to be kept for each class and fold."""
+        if classes * d * d * FOLDS > MOST_NUMBERS:
+            raise ValueError(
+                f"{type(self).__name__} in parts keeps {FOLDS} covariances of {d:,} columns for "
+                f"each of {classes} classes, which is too much; use fewer columns, or GaussianNB."
+            )
+
+    def _class_sums(self, X, y, weights, classes):
+        self._check_sums(classes, X.shape[1])
+        # In the order of the classes, so that each one is a slice.
+        order = np.argsort(y, kind="stable")
+        ends = np.searchsorted(y[order], np.arange(classes + 1))
+        picked = (order[start:end] for start, end in pairwise(ends))
+        return [Spread.of(X[own], weights[own]) for own in picked]
+
+    def _rows_and_weight(self, sums):
+        return sums.rows, sums.weight
 
     def _check_solver(self) -> None:
         """Refuse what a solver cannot do."""
@@ -123,6 +160,21 @@ def rows_of(data: Training, k: int) -> tuple[Any, Array]:
 
 
 AUTO = "auto"
+
+
+def moments_of(spreads: list[Spread]) -> Moments:
+    """The moments of the columns of each class."""
+    return Moments(
+        np.array([[own.weight] for own in spreads]),
+        np.stack([own.mean for own in spreads]),
+        np.stack([np.diag(own.products) for own in spreads]),
+    )
+
+
+def axes_of(S: Array) -> tuple[Array, Array]:
+    """Roots of the eigenvalues of S (d, d), decreasing, and its eigenvectors in columns."""
+    values, vectors = call_lapack(lapack.eigh, S.copy())
+    return np.sqrt(np.maximum(values[::-1], 0.0)), vectors[:, ::-1]
 
 
 def covariance_of(X: Array, weights: Array, shrinkage: Any = None, estimator: Any = None) -> Array:

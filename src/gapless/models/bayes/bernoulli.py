@@ -52,7 +52,8 @@ class BernoulliNB(CountBayes):
 
     Notes
     -----
-    One pass over the entries of X to fit, and one to predict.
+    One pass over the entries of X to fit, and one to predict. X may be a table in parts
+    (`gapless.in_parts`).
 
     References
     ----------
@@ -72,6 +73,7 @@ class BernoulliNB(CountBayes):
         **CountBayes._stored,
         "feature_count_": Numbers("classes", "features", low=0),
     }
+    _fits_in_parts = True
     _parameter_constraints: ClassVar[dict] = {
         **CountBayes._parameter_constraints,
         "binarize": [None, Interval(Real, 0, None, closed="left")],

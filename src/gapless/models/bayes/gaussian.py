@@ -15,6 +15,7 @@ from ._base import LEARNED, SMOOTHED, NaiveBayesClassifier
 from .counting import Priors
 from .moments import (
     Moments,
+    RowMoments,
     Sample,
     class_moments,
     densities_without,
@@ -49,7 +50,8 @@ class GaussianNB(NaiveBayesClassifier):
     Notes
     -----
     Two passes over X to fit, and O(d) for each row and class to predict. Parts by `partial_fit`
-    give the model of all rows, including ε. For missing values and categories see `NaiveBayes`.
+    give the model of all rows, including ε, and so does a table in parts (`gapless.in_parts`). For
+    missing values and categories see `NaiveBayes`.
 
     Examples
     --------
@@ -89,6 +91,25 @@ class GaussianNB(NaiveBayesClassifier):
 
     def _learn(self, data):
         return self._from(class_moments(data))
+
+    _fits_in_parts = True
+
+    def _class_sums(self, X, y, weights, classes):
+        moments = Moments.of(X, y, weights, classes)
+        parts = moments.count, moments.mean, moments.squares
+        rows = np.bincount(y, weights > 0, classes)
+        return [
+            RowMoments(int(rows[k]), Moments(*(part[k : k + 1] for part in parts)))
+            for k in range(classes)
+        ]
+
+    def _rows_and_weight(self, sums):
+        return sums.rows, float(sums.moments.count[0, 0])
+
+    def _learn_from_sums(self, sums, data):
+        found = [own.moments for own in sums]
+        parts = ([getattr(own, name) for own in found] for name in ("count", "mean", "squares"))
+        return self._from(Moments(*(np.concatenate(part) for part in parts)))
 
     def _learn_more(self, data):
         moments = class_moments(data)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Integral, Real
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,13 +23,16 @@ from ..._ground.docstrings import FEATURES, described
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import LOGARITHM, Declaration, Maybe, Numbers, Unused, score_count
 from ..._ground.validation import Training
+from ...streaming import Spread, is_in_parts
 from ...unseen import NotAvailable
 from ._base import LEARNED, ROWS
 from ._discriminant import (
     AUTO,
     DISCRIMINANT,
     Discriminant,
+    axes_of,
     covariance_of,
+    moments_of,
     right_singular,
     rows_of,
     shrunk,
@@ -76,6 +83,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Notes
     -----
     The cost is that of a decomposition, n·d². With more columns than rows set `shrinkage="auto"`.
+    X may be a table in parts (`gapless.in_parts`): one pass sums the covariances of the classes.
 
     References
     ----------
@@ -133,8 +141,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     # ---- fitting ---------------------------------------------------------------------------------
 
     def _learn(self, data):
+        return self._from(RowsWithin(self, data), data)
+
+    def _learn_from_sums(self, sums, data):
+        return self._from(SumsWithin(self, sums), data)
+
+    def _from(self, within: RowsWithin | SumsWithin, data: Training) -> dict[str, Any]:
+        """What follows from the covariances within the classes."""
+        assert data.classes is not None
         self._components(len(data.classes), data.X.shape[1])
-        moments = class_moments(data)
+        moments = within.moments
         if not np.any(moments.squares):
             raise ValueError(
                 "The number of samples must be more than the number of classes, and some rows of "
@@ -143,7 +159,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         count = moments.count[:, 0]
         priors = self._priors(len(count)).shares(count)
         solve = {"svd": self._by_svd, "lsqr": self._by_lsqr, "eigen": self._by_eigen}[self.solver]
-        learned = solve(data, moments.mean, priors)
+        learned = solve(within, moments.mean, priors)
         if len(count) == 2:
             learned["coef_"] = learned["coef_"][1:] - learned["coef_"][:1]
             learned["intercept_"] = learned["intercept_"][1:] - learned["intercept_"][:1]
@@ -165,12 +181,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         return most if self.n_components is None else self.n_components
 
-    def _by_svd(self, data: Training, means: Array, priors: Array) -> dict[str, Any]:
-        total = data.weights.sum()
-        within = (data.X - means[data.y]) * np.sqrt(data.weights / total)[:, None]
-        scale = np.sqrt(np.sum(within**2, axis=0))
-        scale[scale == 0] = 1.0
-        sizes, right = right_singular(within / scale)
+    def _by_svd(self, within: Any, means: Array, priors: Array) -> dict[str, Any]:
+        scale, sizes, right = within.axes()
+        total = within.weight
         is_counted = sizes > self.tol
         # Rows in these coordinates have covariance 1 within the classes.
         white = right[:, is_counted] / sizes[is_counted] / scale[:, None]
@@ -184,30 +197,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         log_priors = _log(priors)
         intercept = -0.5 * np.sum(coordinates**2, axis=1) + log_priors - coef @ xbar
         learned = {"coef_": coef, "intercept_": intercept, "scalings_": scalings, "xbar_": xbar}
-        count = self._components(len(priors), data.X.shape[1])
+        count = self._components(*means.shape)
         learned["explained_variance_ratio_"] = variance[:count]
         if self.store_covariance:
-            learned["covariance_"] = self._within(data, priors)
+            learned["covariance_"] = within.covariance(priors)
         return learned
 
-    def _within(self, data: Training, priors: Array) -> Array:
-        """The mean of the covariances of the classes."""
-        options = self.shrinkage, self.covariance_estimator
-        S = np.zeros((data.X.shape[1],) * 2)
-        for k in np.flatnonzero(np.bincount(data.y, data.weights, len(priors))).tolist():
-            S += priors[k] * covariance_of(*rows_of(data, k), *options)
-        return S
-
-    def _by_lsqr(self, data: Training, means: Array, priors: Array) -> dict[str, Any]:
-        S = self._within(data, priors)
+    def _by_lsqr(self, within: Any, means: Array, priors: Array) -> dict[str, Any]:
+        S = within.covariance(priors)
         coef = call_lapack(_least_squares, S.copy(), means.T).T
         return {"coef_": coef, "intercept_": _biases(means, coef, priors), "covariance_": S}
 
-    def _by_eigen(self, data: Training, means: Array, priors: Array) -> dict[str, Any]:
-        S = self._within(data, priors)
-        rows = data.weights > 0
-        options = self.shrinkage, self.covariance_estimator
-        total = covariance_of(data.X[rows], data.weights[rows], *options)
+    def _by_eigen(self, within: Any, means: Array, priors: Array) -> dict[str, Any]:
+        S = within.covariance(priors)
+        total = within.of_all()
         values, vectors = call_lapack(_generalised_eigh, total - S, S)
         values, vectors = values[::-1], vectors[:, ::-1]
         coef = means @ vectors @ vectors.T
@@ -247,7 +250,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
             )
         check_is_fitted(self)
-        X = self._read_rows(X)
+        if is_in_parts(X):
+            return self._applied(X, copy.copy(self)._projected)
+        return self._projected(self._read_rows(X))
+
+    def _projected(self, X: Array) -> Array:
+        """The coordinates of rows that have been read."""
         origin = self.xbar_ if self.solver == "svd" else 0.0
         return ((X - origin) @ self.scalings_[:, : self._n_features_out]).astype(X.dtype)
 
@@ -266,26 +274,101 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return pooled.without_each(X, own, self._priors(own.shape[1]))
 
     def _costs(self, learned, data):
-        """½Σ s‖z − ẑ‖² above the least of ½wᵀΣw − wᵀ(μ_k − μ_0), for scores z and the best ẑ."""
-        z, best = (
-            _contrasts(data.X @ coef.T.astype(np.float64) + bias)
-            for coef, bias in (
-                (self.coef_, self.intercept_),
-                (learned["coef_"], learned["intercept_"]),
-            )
+        def size(coef: Array, bias: Array) -> float:
+            z = _contrasts(data.X @ coef.T + bias)
+            return float(data.weights @ np.sum(z**2, axis=1))
+
+        return self._costs_by(learned, float(data.weights.sum()), size)
+
+    def _costs_from_sums(self, learned, sums, data):
+        every = reduce(add, sums)
+
+        def size(coef: Array, bias: Array) -> float:
+            W, b = _contrasts(coef.T), _contrasts(bias[None])[0]
+            at_mean = every.mean @ W + b
+            return float(np.sum(W * (every.products @ W)) + every.weight * np.sum(at_mean**2))
+
+        return self._costs_by(learned, every.weight, size)
+
+    def _costs_by(
+        self, learned: dict[str, Any], total: float, size_of: Callable[[Array, Array], float]
+    ) -> tuple[float, float, float, float]:
+        """½Σ s‖z − ẑ‖² above the least of ½wᵀΣw − wᵀ(μ_k − μ_0), for scores z and the best ẑ.
+
+        `size_of` is Σ s‖z‖² for coefficients and biases.
+        """
+        own, bias, best, best_bias = (
+            part.astype(np.float64)
+            for part in (self.coef_, self.intercept_, learned["coef_"], learned["intercept_"])
         )
-        total = float(data.weights.sum())
-        apart = _contrasts(learned["coef_"].astype(np.float64).T).T
+        apart = _contrasts(best.T).T
         means = learned["means_"]
         dual = -0.5 * total * float(np.sum(apart * (means[1:] - means[:1])))
-        excess = 0.5 * float(data.weights @ np.sum((z - best) ** 2, axis=1))
+        excess = 0.5 * size_of(own - best, bias - best_bias)
         stored = np.finfo(self.coef_.dtype).eps ** 2 / np.finfo(float).eps
-        size = abs(dual) + total + stored * float(data.weights @ np.sum(best**2, axis=1))
+        size = abs(dual) + total + stored * size_of(best, best_bias)
         return dual + excess, dual, size, total * np.log(len(means))
 
     def _formula(self) -> Formula:
         text = "−Σᵢ log p(xᵢ, yᵢ), a normal distribution for each class, one covariance for all"
         return Formula(text, {"shrinkage": self.shrinkage})
+
+
+class RowsWithin:
+    """The covariances within the classes, of rows in memory."""
+
+    def __init__(self, model: LinearDiscriminantAnalysis, data: Training):
+        self.data, self.moments = data, class_moments(data)
+        self.options = model.shrinkage, model.covariance_estimator
+        self.weight = float(data.weights.sum())
+
+    def axes(self) -> tuple[Array, Array, Array]:
+        """What columns are divided by; standard deviations of the rows then, and their axes."""
+        data = self.data
+        away = data.X - self.moments.mean[data.y]
+        within = away * np.sqrt(data.weights / self.weight)[:, None]
+        scale = np.sqrt(np.sum(within**2, axis=0))
+        scale[scale == 0] = 1.0
+        return scale, *right_singular(within / scale)
+
+    def covariance(self, priors: Array) -> Array:
+        """The mean of the covariances of the classes."""
+        S = np.zeros((self.data.X.shape[1],) * 2)
+        for k in np.flatnonzero(self.moments.count[:, 0]).tolist():
+            S += priors[k] * covariance_of(*rows_of(self.data, k), *self.options)
+        return S
+
+    def of_all(self) -> Array:
+        """The covariance of all classes together."""
+        rows = self.data.weights > 0
+        return covariance_of(self.data.X[rows], self.data.weights[rows], *self.options)
+
+
+class SumsWithin:
+    """The same of rows that are read in parts: sums of the classes are known."""
+
+    def __init__(self, model: LinearDiscriminantAnalysis, sums: list[Spread]):
+        self.sums, self.moments = sums, moments_of(sums)
+        self.shrinkage = float(model.shrinkage or 0.0)
+        self.weight = sum(own.weight for own in sums)
+
+    def axes(self) -> tuple[Array, Array, Array]:
+        """What columns are divided by; standard deviations of the rows then, and their axes."""
+        S = sum(own.products for own in self.sums) / self.weight
+        scale = np.sqrt(np.diag(S))
+        scale[scale == 0] = 1.0
+        return scale, *axes_of(S / np.outer(scale, scale))
+
+    def covariance(self, priors: Array) -> Array:
+        """The mean of the covariances of the classes."""
+        pairs = [(own, prior) for own, prior in zip(self.sums, priors) if own.weight > 0]
+        S = sum(prior / own.weight * own.products for own, prior in pairs)
+        return shrunk(np.asarray(S), self.shrinkage)
+
+    def of_all(self) -> Array:
+        """The covariance of all classes together."""
+        every = reduce(add, self.sums)
+        return shrunk(every.products / every.weight, self.shrinkage)
 
 
 def _contrasts(z: Array) -> Array:

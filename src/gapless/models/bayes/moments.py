@@ -104,6 +104,17 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
+class RowMoments:
+    """The moments of some rows, and how many rows they are; those of two sets add up."""
+
+    rows: int
+    moments: Moments
+
+    def __add__(self, other: RowMoments) -> RowMoments:
+        return RowMoments(self.rows + other.rows, self.moments + other.moments)
+
+
+@dataclass(frozen=True, eq=False)
 class Sample:
     """The rows behind the moments: X (n, d) with NaN for missing values, classes and weights."""
 

@@ -49,7 +49,8 @@ class MultinomialNB(CountBayes):
     Notes
     -----
     One pass over the entries of X to fit, one to predict, and a few to leave every row out. X may
-    be sparse, and any numbers ≥ 0. `TextClassifier` takes raw texts.
+    be sparse, and any numbers ≥ 0, or a table in parts (`gapless.in_parts`). `TextClassifier` takes
+    raw texts.
 
     References
     ----------
@@ -71,6 +72,7 @@ class MultinomialNB(CountBayes):
         **CountBayes._stored,
         "feature_count_": Numbers("classes", "features", low=0),
     }
+    _fits_in_parts = True
     _is_positive = True
     # Of the entries of a sparse X.
     _takes_any_order = True
@@ -291,6 +293,7 @@ class ComplementNB(CountBayes):
         "feature_count_": Numbers("classes", "features", low=0),
         "feature_all_": Numbers("features", low=0),
     }
+    _fits_in_parts = True
     _is_positive = True
     _takes_any_order = True
     # Its scores are not log probabilities.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,10 +17,21 @@ from ..._ground.docstrings import FEATURES, described
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import Declaration, Each, Labels, Numbers
 from ..._ground.validation import Training
+from ...streaming import Spread
 from ...unseen import NotAvailable
 from ._base import LEARNED
-from ._discriminant import AUTO, DISCRIMINANT, Discriminant, covariance_of, right_singular, rows_of
-from .moments import class_moments
+from ._discriminant import (
+    AUTO,
+    DISCRIMINANT,
+    Discriminant,
+    axes_of,
+    covariance_of,
+    moments_of,
+    right_singular,
+    rows_of,
+    shrunk,
+)
+from .moments import Moments, class_moments
 
 Array = np.ndarray
 
@@ -60,6 +73,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     -----
     The cost is that of a decomposition for each class, n·d² in all. A class needs more rows than
     there are features; with fewer, `solver="eigen", shrinkage="auto"` is better than the warning.
+    X may be a table in parts (`gapless.in_parts`): one pass sums the covariances of the classes.
 
     References
     ----------
@@ -116,6 +130,17 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     def _learn(self, data):
         moments = class_moments(data)
+        classes = [OfRows(*rows_of(data, k), mean, self) for k, mean in enumerate(moments.mean)]
+        return self._from(moments, classes, data)
+
+    def _learn_from_sums(self, sums, data):
+        return self._from(moments_of(sums), [OfSums(own, self) for own in sums], data)
+
+    def _from(
+        self, moments: Moments, classes: Sequence[OfRows | OfSums], data: Training
+    ) -> dict[str, Any]:
+        """What follows from the covariances of the classes."""
+        assert data.classes is not None
         count = moments.count[:, 0]
         spread = float(np.mean(moments.overall.variance))
         if not spread > 0:
@@ -123,7 +148,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
                 "All rows are equal, or their squares are too small for float64; drop the columns "
                 "that are constant, or rescale the others."
             )
-        found = [self._shape(data, k, moments.mean[k], spread) for k in range(len(count))]
+        found = [self._shape(own, name, spread) for own, name in zip(classes, data.classes)]
         learned: dict[str, Any] = {
             "means_": moments.mean,
             "priors_": self._priors(len(count)).shares(count),
@@ -138,29 +163,25 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     def _is_unknown(self, rows, weights):
         return (rows == 0) | ((rows == 1) & (weights <= 1))
 
-    def _shape(
-        self, data: Training, k: int, mean: Array, spread: float
-    ) -> tuple[Array, Array, bool]:
+    def _shape(self, own: OfRows | OfSums, name: Any, spread: float) -> tuple[Array, Array, bool]:
         """Variances, decreasing, and axes of a class, and whether it had to be shrunk.
 
         There are d variances; those beyond the last axis are all the same.
         """
-        assert data.classes is not None
-        X, weights = rows_of(data, k)
-        d, total = data.X.shape[1], float(weights.sum())
-        if total == 0:  # a class without any of these rows of the fit
+        d = own.d
+        if own.weight == 0:  # a class without any of these rows of the fit
             return np.full(d, spread), np.empty((d, 0)), False
-        if self._is_unknown(np.array(len(X)), np.array(total)):
+        if self._is_unknown(np.array(own.rows), np.array(own.weight)):
             raise ValueError(
-                f"y has only 1 sample in class {data.classes[k]}, covariance is ill defined; add "
+                f"y has only 1 sample in class {name}, covariance is ill defined; add "
                 "rows, or drop the class."
             )
         if self.solver == "svd":
-            sizes, axes = right_singular((X - mean) * np.sqrt(weights / total)[:, None])
+            sizes, axes = own.axes()
             scaling = np.pad(sizes**2, (0, d - len(sizes)))
             scaling = (1 - self.reg_param) * scaling + self.reg_param
         else:
-            S = covariance_of(X, weights, self.shrinkage, self.covariance_estimator)
+            S = own.covariance()
             scaling, axes = (part[..., ::-1] for part in call_lapack(lapack.eigh, S.copy()))
         if is_regular(scaling):
             return scaling, axes, False
@@ -256,6 +277,15 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     def _costs(self, learned, data):
         count = np.bincount(data.y, data.weights, len(data.classes))
+        return self._costs_of_counts(learned, count)
+
+    def _costs_from_sums(self, learned, sums, data):
+        return self._costs_of_counts(learned, np.array([own.weight for own in sums]))
+
+    def _costs_of_counts(
+        self, learned: dict[str, Any], count: Array
+    ) -> tuple[float, float, float, float]:
+        """The same, given the weight of each class."""
         with np.errstate(divide="ignore"):
             primal, dual = self._priors(len(count)).costs(count, np.log(self.priors_))
         size = abs(dual)
@@ -277,6 +307,73 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     def _formula(self) -> Formula:
         text = "−Σᵢ log p(xᵢ, yᵢ), a normal distribution for each class, with its own covariance"
         return Formula(text, {"regularisation": self.reg_param})
+
+
+@dataclass(frozen=True, eq=False)
+class OfRows:
+    """A class of rows in memory: X (n, d), their weights and mean; the model says how."""
+
+    X: Array
+    weights: Array
+    mean: Array
+    model: QuadraticDiscriminantAnalysis
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return len(self.mean)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.X)
+
+    @property
+    def weight(self) -> float:
+        """Their weight."""
+        return float(self.weights.sum())
+
+    def axes(self) -> tuple[Array, Array]:
+        """Standard deviations, decreasing, and axes."""
+        return right_singular((self.X - self.mean) * np.sqrt(self.weights / self.weight)[:, None])
+
+    def covariance(self) -> Array:
+        """The covariance, shrunk or estimated."""
+        model = self.model
+        return covariance_of(self.X, self.weights, model.shrinkage, model.covariance_estimator)
+
+
+@dataclass(frozen=True, eq=False)
+class OfSums:
+    """The same of rows that are read in parts: their sums are known."""
+
+    spread: Spread
+    model: QuadraticDiscriminantAnalysis
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return len(self.spread.mean)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.spread.rows
+
+    @property
+    def weight(self) -> float:
+        """Their weight."""
+        return self.spread.weight
+
+    def axes(self) -> tuple[Array, Array]:
+        """Standard deviations, decreasing, and axes; no more than there are rows."""
+        sizes, axes = axes_of(self.spread.products / self.weight)
+        return sizes[: self.rows], axes[:, : self.rows]
+
+    def covariance(self) -> Array:
+        """The covariance, shrunk."""
+        part = float(self.model.shrinkage or 0.0)
+        return shrunk(self.spread.products / self.weight, part)
 
 
 def is_regular(variances: Array) -> Array:
