@@ -408,7 +408,7 @@ def test_what_a_table_has_to_become_is_named():
         (POLARS.lazy(), r"LazyFrame, whose rows are not computed yet; call \.collect\(\) first"),
         (Planned(FRAME), r"call \.compute\(\) first"),
     ):
-        for name in ("Ridge", "RandomForestRegressor", "KNeighborsRegressor"):
+        for name in ("KernelRidge", "RandomForestRegressor", "KNeighborsRegressor"):
             with pytest.raises(TypeError, match=cure):
                 build(name).fit(rows, NUMBERS)
     labels = np.array([1 if one else "u" for one in LABELS], dtype=object)

@@ -266,6 +266,6 @@ def check_not_negative(X: Any, estimator: Any, first: int = 0) -> None:
             value = X[row, column]
         raise ValueError(
             f"Negative values in data passed to {type(estimator).__name__} (input X): row "
-            f"{first + row}, column {column} has {value:g}, and counts are ≥ 0; GaussianNB takes any "
-            "numbers."
+            f"{first + row}, column {column} has {value:g}, and counts are ≥ 0; GaussianNB takes "
+            "any numbers."
         )
