@@ -8,6 +8,8 @@ import pytest
 
 import gapless
 from gapless import in_parts
+from gapless._ground.tables import FILES
+from gapless.streaming.sources import ENDINGS
 from in_one_test import for_each
 
 NEED_ALL = (
@@ -68,3 +70,7 @@ def test_predictions_need_rows_in_memory_too(path):
 def test_other_texts_are_no_paths():
     with pytest.raises(ValueError, match="could not convert string to float"):
         gapless.SVC().fit(["some", "words"], [0, 1])
+
+
+def test_files_have_the_same_endings_at_both_doors():
+    assert set(FILES) == set(ENDINGS)
