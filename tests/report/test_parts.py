@@ -30,6 +30,58 @@ def ridge():
     return made_choice(table, "progression", gapless.Ridge(alpha="loo")), table
 
 
+# ---- reasons for single rows ---------------------------------------------------------------------
+
+
+def added_up(row):
+    """The average, contributions and their sum as the page shows them, as numbers."""
+    numbers = [row.average, *(one.words for one in row.reasons), row.rest or "0", row.answer]
+    average, *parts, answer = (float(text.replace("−", "-")) for text in numbers)
+    return average + sum(parts), answer
+
+
+def test_typical_and_wrong_rows_are_explained(ridge):
+    choice, table = ridge
+    found = summarize(choice, table, time_limit=20).reasons
+    rows, y, said = choice.split.test + 1, choice.answers.y, choice.answers.predicted
+    worst = rows[np.argsort(-np.abs(y - said), kind="stable")[:3]]
+    assert [one.row for one in found.wrong] == worst.tolist()
+    places = [int(np.flatnonzero(rows == one.row)[0]) for one in found.typical]
+    shares = np.argsort(np.argsort(said))[places] / len(said)
+    assert shares == pytest.approx([1 / 6, 1 / 2, 5 / 6], abs=0.02)
+    for one, place in zip((*found.typical, *found.wrong), (*places, *[None] * 3)):
+        total, answer = added_up(one)
+        assert total == pytest.approx(answer, abs=1)
+        assert place is None or float(one.predicted) == pytest.approx(said[place], abs=0.1)
+        sizes = [abs(reason.value) for reason in one.reasons]
+        assert sizes == sorted(sizes, reverse=True) and len(sizes) == 5 and one.others == 5
+
+
+@pytest.mark.parametrize("model", [gapless.GaussianNB(), gapless.LogisticRegression()])
+def test_reasons_speak_for_the_predicted_one_of_two_classes(model):
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 200))
+    y = np.where(x + 0.5 * noise > 0, "yes", "no")
+    table = table_of(pl.DataFrame({"x": x, "noise": rng.normal(size=200), "y": y}))
+    choice = made_choice(table, "y", model)
+    found = summarize(choice, table, time_limit=20).reasons
+    assert {one.predicted for one in found.typical} == {"yes", "no"}
+    for one in found.typical:
+        assert one.true == one.predicted == one.of
+        assert one.reasons[0].what.startswith("x ") and one.reasons[0].value > 0
+    for one in (*found.typical, *found.wrong):
+        total, answer = added_up(one)
+        assert total == pytest.approx(answer, rel=0.02, abs=0.02)
+    assert all(one.true != one.predicted for one in found.wrong) and found.wrong
+
+
+def test_rows_without_time_are_not_explained(ridge):
+    choice, table = ridge
+    report = summarize(choice, table, time_limit=0.0)
+    assert report.reasons is None
+    assert report.left_out["reasons"] == "there was no time to explain single rows"
+
+
 # ---- what no model can do better -----------------------------------------------------------------
 
 

@@ -267,6 +267,81 @@ class Uses:
 
 
 @dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one column contributes to the answer for a row.
+
+    Attributes
+    ----------
+    what : str
+        The column and its value.
+    value : float
+        The contribution.
+    words : str
+        The same with its sign, rounded.
+    """
+
+    what: str
+    value: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedRow:
+    """A test row, and the reasons for its prediction.
+
+    Attributes
+    ----------
+    row : int
+        Its number in the table, from 1.
+    true, predicted : str
+        The target and the prediction.
+    of : str
+        The class for which the reasons speak, the predicted one; "" for numbers.
+    average, answer : str
+        The mean answer, and the one for this row: the average plus all contributions.
+    reasons : tuple of Contribution
+        The strongest ones.
+    others : int
+        How many columns also contribute.
+    rest : str
+        What these contribute together.
+    """
+
+    row: int
+    true: str
+    predicted: str
+    of: str
+    average: str
+    answer: str
+    reasons: tuple[Contribution, ...]
+    others: int
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """The reasons for single test rows.
+
+    Attributes
+    ----------
+    scale : str
+        What contributions add up to.
+    background_rows : int
+        The number of training rows compared with.
+    is_sampled : bool
+        Whether contributions are estimates.
+    typical, wrong : tuple of ExplainedRow
+        Typical rows, and those with the largest errors.
+    """
+
+    scale: str
+    background_rows: int
+    is_sampled: bool
+    typical: tuple[ExplainedRow, ...]
+    wrong: tuple[ExplainedRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Distribution:
     """Shares of the values of a column.
 
@@ -507,6 +582,8 @@ class Report:
         some of them.
     uses : Uses
         What the model uses.
+    reasons : Reasons or None
+        The reasons for typical and for wrong test rows.
     data : Data
         The table.
     advice : tuple of str
@@ -555,6 +632,7 @@ class Report:
     left_out: dict[str, str]
     expected_low: Number = None
     expected_high: Number = None
+    reasons: Reasons | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain strings, numbers, lists and mappings."""

@@ -17,13 +17,14 @@ from . import words
 from .advice import advice_of
 from .curves import learning_of, validation_of
 from .model_uses import uses_of
+from .row_reasons import reasons_of
 from .sections import Model, Number, Report, measured, number, plain_value
 from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
 
-# Of the time left, this part is for the learning curve, and of the rest this part for what the
-# model uses; what remains is for its tuning.
-SHARE_OF_LEARNING, SHARE_OF_USES = 0.55, 0.8
+# Of the time left, this part is for the learning curve, of the rest this part for what the model
+# uses, and of what is left then this part for single rows; what remains is for its tuning.
+SHARE_OF_LEARNING, SHARE_OF_USES, SHARE_OF_REASONS = 0.55, 0.7, 0.3
 # Scores nearer to 0 count as 0.
 NOTHING = 1e-12
 PACKAGES = ("gapless", "numpy", "scipy", "scikit-learn", "polars")
@@ -66,6 +67,9 @@ def summarize(
     left = _part(SHARE_OF_USES, seconds_left(time_limit, began))
     uses, missing = uses_of(choice, table, left)
     left_out |= missing
+    tell("reasons for single rows")
+    left = _part(SHARE_OF_REASONS, seconds_left(time_limit, began))
+    reasons = reasons_of(choice, table, left, left_out)
     tell("what was tuned")
     validation = validation_of(choice, table, seconds_left(time_limit, began), left_out)
     data = data_of(choice, table, [one.name for one in uses.importances])
@@ -97,6 +101,7 @@ def summarize(
         validation=validation,
         **parts,
         uses=uses,
+        reasons=reasons,
         data=data,
         advice=advice_of(
             choice, learning, validation, parts["calibration"], ceiling_of(choice, table)
