@@ -1028,6 +1028,12 @@ def test_an_error_leaves_the_old_model(seed):
         np.testing.assert_array_equal(one, other)
 
 
+def test_outputs_that_are_no_predictions_are_not_compared_by_memorise():
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    with pytest.raises(ValueError, match=r"predict\(X\)\.argmax\(axis=1\)"):
+        memorise(networks.Network([Dense(2)]), X, y)
+
+
 def test_a_few_rows_are_memorised_on_request():
     X, y = load_digits(return_X_y=True)
     form = {"hidden_layer_sizes": 30, "solver": "lbfgs", "alpha": 0, "random_state": 0}
@@ -1097,6 +1103,16 @@ def test_at_a_kink_the_gradient_is_not_said_to_lead_down(beyond, words):
     for array, slope in zip(network.parameters, network.objective(X, y)[1]):
         array -= 1e-4 * slope
     assert (network.objective(X, y)[0] < before) == ("following" in words)
+
+
+def test_large_targets_do_not_look_stationary(seed):
+    # Steps of the length of weights near 1 change little of targets near 10⁸, and still matter.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    y = 1e8 * (5 + X[:, 0])
+    model = fit(gapless.MLPRegressor(hidden_layer_sizes=5, max_iter=20, random_state=0), X, y)
+    assert model.score(X, y) < 0
+    assert model.certificate_.kind == "stopped"
 
 
 @pytest.mark.parametrize("solver", ["adam", "lbfgs"])

@@ -126,5 +126,11 @@ def _error(fitted: Any, data: Rows, part: Any, few: Any, has_classes: bool) -> f
     y, z = data.y[part], np.asarray(fitted.predict(data.take(part)))
     if has_classes:
         return float(np.mean(z != y))
+    if z.size != y.size:
+        raise ValueError(
+            f"{type(fitted).__name__} gives outputs of shape {z.shape} for targets of shape "
+            f"{y.shape}, and memorise compares predictions; fit a few rows yourself, and compare "
+            "e.g. predict(X).argmax(axis=1) with y."
+        )
     variance = float(np.mean((data.y[few] - data.y[few].mean(axis=0)) ** 2))
     return float(np.mean((z.reshape(y.shape) - y) ** 2)) / (variance if variance > 0 else 1.0)

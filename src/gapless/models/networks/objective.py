@@ -213,33 +213,61 @@ def without_features(rows: Rows, loss: Loss) -> float:
 
     Of targets that a constant predicts, it is that of outputs 0, or else the sum of the weights.
     """
+    return _baseline(rows, loss)[0]
+
+
+def usual_output(rows: Rows, loss: Loss) -> float:
+    """How far outputs must move to matter: as far as the slopes at those of P₀ take to lose it.
+
+    It is about the spread of the targets of squared and absolute errors, and about 1 of classes.
+    """
+    scale, slopes = _baseline(rows, loss)
+    return scale / slopes if slopes > 0 and np.isfinite(slopes) else 1.0
+
+
+def _baseline(rows: Rows, loss: Loss) -> tuple[float, float]:
+    """P₀, and Σ sᵢ|ℓ′| at its outputs."""
     y, s = rows.y, rows.weights
     kept = s > 0
     y, s = y[kept], s[kept]
-    total = zero = 0.0
+
+    def slopes(target: Array, z: Array) -> float:
+        sizes = np.abs(loss.gradient(target, z))
+        return float(s @ (sizes if sizes.ndim == 1 else sizes.sum(axis=1)))
+
+    total = zero = steep = steep_at_zero = 0.0
     if y.ndim == 1:
         z = np.zeros((len(y), int(y.max(initial=0)) + 1))
-        total = float(s @ loss.value(y, z + minimise_biases(loss, y, z, s)))
-        zero = float(s @ loss.value(y, z))
+        best = z + minimise_biases(loss, y, z, s)
+        total, zero = float(s @ loss.value(y, best)), float(s @ loss.value(y, z))
+        steep, steep_at_zero = slopes(y, best), slopes(y, z)
     else:
         for column in y.T.astype(np.float64):
             least, outputs = loss.smallest(column), np.zeros(len(column))
-            b = minimise_bias(loss, column, outputs, s)
-            total += float(s @ (loss.value(column, outputs + b) - least))
+            best = outputs + minimise_bias(loss, column, outputs, s)
+            total += float(s @ (loss.value(column, best) - least))
             zero += float(s @ (loss.value(column, outputs) - least))
+            steep += slopes(column, best)
+            steep_at_zero += slopes(column, outputs)
     if total > NEGLIGIBLE * zero:
-        return total
-    return zero if zero > 0 else float(s.sum())
+        return total, steep
+    return (zero, steep_at_zero) if zero > 0 else (float(s.sum()), 0.0)
 
 
-def reach(composition: Composition, weights: Weights, rows: Rows) -> Array:
+def reach(composition: Composition, weights: Weights, rows: Rows, loss: Loss) -> Array:
     """How far each parameter array can be expected to move: its norm, or at least a first draw's.
 
-    Weights of features that are small on average move further by as much.
+    Weights of features that are small on average move further by as much, and those of the last
+    layer as far as large targets need.
     """
     now = composition.arrays(weights.theta.astype(np.float64))
     drawn = composition.arrays(composition.begin(np.random.RandomState(0), np.float64).theta)
-    lengths = np.array([max(np.linalg.norm(a), np.linalg.norm(b)) for a, b in zip(now, drawn)])
+    last = next((len(own) for own in reversed(composition.parts) if own), 0)
+    usual = [1.0] * (len(drawn) - last) + [max(1.0, usual_output(rows, loss))] * last
+    norms = (
+        (np.linalg.norm(a), factor * np.linalg.norm(b)) for a, b, factor in zip(now, drawn, usual)
+    )
+    lengths = np.array([max(pair) for pair in norms])
     if len(lengths):
         squares = sum(float(rows.weights[p] @ rows.squares(p)) for p in rows.parts(AT_ONCE))
         count = float(rows.weights.sum()) * math.prod(rows.shape)
@@ -314,7 +342,7 @@ def certificate_of(
         scale = without_features(rows, loss)
         norm = float(np.linalg.norm(gradient))
         slopes = [float(np.linalg.norm(part)) for part in composition.arrays(gradient)]
-        reached = reach(composition, weights, rows)
+        reached = reach(composition, weights, rows, loss)
         change = float(np.dot(slopes, reached))
         is_stationary = bool(change <= STATIONARY * scale)
         is_kink, diverged = False, ""
