@@ -34,7 +34,8 @@ public:
         const RowProblem<X> problem{
             data, data_or_null(center), y.data(), data_or_null(weights), l2.data(), has_bias, scale,
             loss};
-        held_ = std::make_unique<Held<X>>(x, center, y, weights, l2, RowNewton<X>(problem));
+        held_ =
+            std::make_unique<Held<X>>(Held<X>{x, center, y, weights, l2, RowNewton<X>(problem)});
     }
 
     void begin(VectorIn<double> w, double b, int threads, double deadline) {

@@ -49,9 +49,14 @@ void bound_row_steps(const AnyColumns<X>& X_, const Boxes& boxes, const Shape& s
                      const std::optional<Weights>& sums, Index first_averaged,
                      const std::optional<Debts>& debts, const MatrixOut<double>& slopes,
                      const VectorOut<double>& losses, double deadline) {
-    const auto& [linear, lower, upper] = boxes;
-    const auto& [order, length, weight] = steps;
-    const auto& [w, b] = weights;
+    // Names of parts, bound one by one: older compilers do not let a lambda see them otherwise.
+    const auto &linear = std::get<0>(boxes), &lower = std::get<1>(boxes),
+               &upper = std::get<2>(boxes);
+    const auto& order = std::get<0>(steps);
+    const auto& length = std::get<1>(steps);
+    const auto& weight = std::get<2>(steps);
+    const auto& w = std::get<0>(weights);
+    const auto& b = std::get<1>(weights);
     const Index outputs = extent(w, 0), features = extent(w, 1), count = extent(order, 0);
     check(extent(b, 0) == outputs, "b must have one entry per row of w");
     check(extent(length, 0) == count && extent(weight, 0) == count,

@@ -87,7 +87,8 @@ public:
     // number of each old place.
     template <class Rule>
     void compute(Index i, const Rule& rule, T* joined, T* out) const {
-        const auto [one, other, share] = clusters_[i];
+        const Index one = clusters_[i].first, other = clusters_[i].second;
+        const auto share = clusters_[i].share;
         const T *of_one = triangle_ + row_begin(one), *of_other = triangle_ + row_begin(other);
         if (one != other) {
 #pragma omp simd

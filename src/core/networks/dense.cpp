@@ -272,7 +272,7 @@ private:
             tasks.push_back({l, -1});
         }
         team_.each(static_cast<Index>(tasks.size()), [&](Index t) {
-            const auto [l, part] = tasks[t];
+            const Index l = tasks[t].layer, part = tasks[t].part;
             T* to = gradient + offset_[l];
             const T* dz = dz_[l].get();
             if (part < 0) return bias_gradient(dz, units(l), to + inputs(l) * units(l));
