@@ -132,6 +132,7 @@ def judged_in_parts(
 def described_in_parts(
     found: ScoreSums,
     metric: str,
+    plain: float,
     versions: list[tuple[str, bool]],
     advantage: str,
     smallest_gain: Callable[[float], float],
@@ -139,13 +140,10 @@ def described_in_parts(
 ) -> Generalization:
     """How well a fit without targets describes unseen rows; see `without_targets`.
 
-    `versions` are names, and whether each has less freedom; `advantage` is what a better one does,
+    `plain` is the sum of the distortions around the mean of all rows. `versions` are names, and
+    whether each has less freedom; `advantage` is what a better one does,
     and `smallest_gain` the least fall of the mean surprise, from its value, that counts.
     """
-    train, _ = found.ratio(TRAIN)
-    unseen, error = found.ratio(UNSEEN)
-    if not np.isfinite(unseen):
-        return unknown(metric, train, f"the {metric} of unseen rows is not defined")
     kind, advice = "balanced", NO_VERSION
     best = smallest_gain(found.mean(SURPRISE))
     for k, (name, is_simpler) in enumerate(versions):
@@ -153,6 +151,22 @@ def described_in_parts(
         if gain > best and surprise > SURE:
             best, advice = gain, f"{name} {advantage}"
             kind = "over-fitted" if is_simpler else "under-fitted"
+    return share_in_parts(found, metric, plain, lambda: (kind, advice), method)
+
+
+def share_in_parts(
+    found: ScoreSums,
+    metric: str,
+    plain: float,
+    judgement: Callable[[], tuple[str, str]],
+    method: str,
+) -> Generalization:
+    """The share of the distortion around the mean that a fit removes, with a verdict on it."""
+    train = 1 - float(found.sums[TRAIN]) / plain if plain > 0 else float("nan")
+    unseen, error = found.ratio(UNSEEN)
+    if not np.isfinite(unseen):
+        return unknown(metric, train, f"the {metric} of unseen rows is not defined")
+    kind, advice = judgement()
     verdict = sentence(kind, metric, train, unseen, error, advice)
     return Generalization(metric, train, unseen, error, train - unseen, method, None, verdict)
 

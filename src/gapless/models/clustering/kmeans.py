@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
 import warnings
@@ -27,11 +28,13 @@ from ..._ground.design import Design
 from ..._ground.docstrings import FEATURES, described
 from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.progress import CallbackSupport, watch, with_callbacks
-from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, Whole, Word
+from ..._ground.stored import INPUT, Declaration, Maybe, Number, Numbers, Unused, Whole, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, check_spread, read_rows, read_table
 from ...certificates import Certificate
-from ...unseen import FOLDS, JUDGED, Remembering, take_over
+from ...streaming import applied, is_in_parts
+from ...unseen import FOLDS, JUDGED, Generalization, Remembering, measure, take_over
+from .in_parts import KMeansInParts
 from .kmeans_bound import AT_ONCE, FEW, FURTHER, REFIT, Starts, certificate_of
 from .kmeans_held_out import KMeansFit, Mixture, choose_clusters
 from .kmeans_runs import Plan
@@ -121,7 +124,7 @@ default="k-means++"
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centres.
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each row of the fit.
+        The cluster of each row of the fit; not kept for more than 134,217,728 rows in parts.
     inertia_ : float
         The objective: the weighted sum of squared distances to the nearest centre.
     n_iter_ : int
@@ -138,7 +141,7 @@ default="k-means++"
         it, and `trace_.plot(X)` the way of the centres.
     solver_ : str
         Which bounds saved distances: "hamerly" (one for each row), "elkan" (one for each row and
-        centre) or "yinyang" (one for each row and group of centres).
+        centre), "yinyang" (one for each row and group of centres) or "none" (a table in parts).
     certificate_ : Certificate
         How far the sum of squares is at most above that of the best k clusters. Where that takes
         longer than the fit, it is computed when it is first read.
@@ -150,7 +153,13 @@ default="k-means++"
     A step compares n rows with k centres, n·k·d multiplications, of which the bounds save most:
     after a few steps hardly any row can change its cluster. All starts of the same seed give the
     same bits for any number of threads, and the labels are those of plain Lloyd steps. A local
-    minimum depends on the start; `inertias_` shows how much. Features count in their own units:
+    minimum depends on the start; `inertias_` shows how much.
+
+    X may be a table in parts (`gapless.in_parts`). Each step is then one pass for all starts. These
+    begin where Lloyd's algorithm ends on a sample of at most 100,000 rows, or with the same first
+    centres as in memory if that is all rows; "auto" chooses on the sample as well.
+
+    Features count in their own units:
     scale them first if they differ.
 
     References
@@ -182,11 +191,11 @@ default="k-means++"
         **INPUT,
         "cluster_centers_": Numbers("clusters", "features"),
         "n_clusters_": Whole(1, size="clusters"),
-        "labels_": Numbers("rows", types="i", below="clusters"),
+        "labels_": Maybe(Numbers("rows", types="i", below="clusters")),
         "inertia_": Number(0),
         "n_iter_": Whole(),
         "inertias_": Numbers(None, low=0),
-        "solver_": Word("hamerly", "elkan", "yinyang"),
+        "solver_": Word("hamerly", "elkan", "yinyang", "none"),
         "trace_": Unused(),
         "search_": Unused(),
         "_n_features_out": Whole(1, size="clusters"),
@@ -247,6 +256,8 @@ default="k-means++"
             The fitted estimator. Ctrl-C keeps the last whole step and raises KeyboardInterrupt; an
             error leaves the estimator as it was.
         """
+        if is_in_parts(X):
+            return self._fit_in_parts(X, y, sample_weight)
         data = self._read(X, y, sample_weight, reset=True)
         rows, plan, began = _rows_of(data), self._plan(), time.monotonic()
         _check_squares(rows)
@@ -271,15 +282,47 @@ default="k-means++"
         take_over(self, learned)
         if status == "interrupted":
             raise KeyboardInterrupt
-        self._warn(best, status)
+        self._warn(best.totals, best.steps, status)
         if self.n_clusters == AUTO and choice is None:
-            warnings.warn(
-                f'n_clusters="auto" takes one cluster: X has fewer than {FOLDS} distinct rows, too '
-                "few to leave some out.",
-                UserWarning,
-                stacklevel=2,
-            )
+            self._warn_of_one()
         return self
+
+    def _fit_in_parts(self, X, y, sample_weight):
+        """The same for a table in parts: steps are sums over them."""
+        began, plan = time.monotonic(), self._plan()
+        fit, choice, k = KMeansInParts.of(self, X, y, sample_weight), None, self.n_clusters
+        if isinstance(plan.init, np.ndarray):
+            check_centers(plan.init, fit.training.d, k)
+        with time_limit(self.time_limit):
+            _check_squares(fit.sample)
+            if k == AUTO:
+                with single_blas():
+                    choice = self._choose(fit.sample, plan)
+                k = 1 if choice is None else int(choice.values["n_clusters"])
+        learned = fit.run(k, plan, began)
+        learned |= {"search_": None if choice is None else choice.search, "_in_parts": fit}
+        take_over(self, learned)
+        if fit.status == "interrupted":
+            raise KeyboardInterrupt
+        self._warn(fit.totals, self.n_iter_, fit.status)
+        if self.n_clusters == AUTO and choice is None:
+            self._warn_of_one()
+        return self
+
+    def _warn_of_one(self) -> None:
+        warnings.warn(
+            f'n_clusters="auto" takes one cluster: X has fewer than {FOLDS} distinct rows, too '
+            "few to leave some out.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+    def _judged_on(self, rows: ClusterRows) -> Generalization:
+        """How well clusters describe unseen rows of a sample, whose number counts."""
+        centers = np.ascontiguousarray(self.cluster_centers_, dtype=rows.dtype)
+        mixture = Mixture.around(rows, centers, rows.nearest(centers)[0])
+        k, plan = self.n_clusters_, self._plan()
+        return measure(self, KMeansFit(rows.design, rows.weights, k, plan, SEED, mixture))
 
     def _choose(self, rows: ClusterRows, plan: Plan) -> Any:
         """The number of clusters."""
@@ -417,22 +460,34 @@ default="k-means++"
     @functools.cached_property
     def certificate_(self) -> Certificate:  # type: ignore[override]
         """How far the sum of squares is at most above that of the best k clusters."""
+        if "_in_parts" in vars(self):
+            return vars(self)["_in_parts"].certificate()
         data, *_ = self._kept_training("call gapless.certify(model, X, None, sample_weight)")
         return self._certified_by(_rows_of(data))
 
-    def _warn(self, best: LloydRun, status: str) -> None:
+    def _certified_in_parts(self, X, y=None, sample_weight=None) -> Certificate:
+        check_is_fitted(self)
+        fit = KMeansInParts.of(self, X, y, sample_weight)
+        if fit.training.d != self.n_features_in_:
+            raise ValueError(
+                f"X has {fit.training.d} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input; pass the table of the fit."
+            )
+        return fit.certify()
+
+    def _warn(self, totals: Array, steps: int, status: str) -> None:
         if status == "time_limit":
             warnings.warn(
-                f"stopped by {limit_name(self.time_limit)} after {best.steps} steps, the last of "
+                f"stopped by {limit_name(self.time_limit)} after {steps} steps, the last of "
                 "which is kept; raise it, or choose fewer clusters.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        found = int(np.count_nonzero(best.totals > 0))
-        if found < len(best.centers):
+        found = int(np.count_nonzero(totals > 0))
+        if found < len(totals):
             warnings.warn(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters "
-                f"({len(best.centers)}). Possibly due to duplicate points in X.",
+                f"({len(totals)}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -475,7 +530,13 @@ default="k-means++"
             In the units of X.
         """
         check_is_fitted(self)
-        design = Design(read_rows(self, X))
+        if is_in_parts(X):
+            return self._applied(X, copy.copy(self)._distances)
+        return self._distances(read_rows(self, X))
+
+    def _distances(self, X: Any) -> Array:
+        """Distances of rows that have been read."""
+        design = Design(X)
         centers = self._centers_for(design)
         found = np.sqrt(distances(design, centers, centers.mean(axis=0, dtype=float)))
         return found.astype(design.dtype, copy=False)
@@ -507,7 +568,18 @@ default="k-means++"
 
     def _nearest(self, X) -> tuple[Array, Array | None]:
         check_is_fitted(self)
+        if is_in_parts(X):
+            return self._applied(X, copy.copy(self)._labels_of), None
         return self._nearest_to(Design(read_rows(self, X)))
+
+    def _labels_of(self, X: Array) -> Array:
+        """The clusters of rows that have been read."""
+        return self._nearest_to(Design(X))[0]
+
+    def _applied(self, X: Any, function: Callable[[Array], Array]) -> Array:
+        """A function of the rows of a table in parts."""
+        names = getattr(self, "feature_names_in_", None)
+        return applied(X, function, self.n_features_in_, names, name=type(self).__name__)
 
     def _nearest_to(self, design: Design, with_squares: bool = False):
         centers = self._centers_for(design)

@@ -10,6 +10,7 @@ clustering via principal component analysis, theorem 3.1):
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Starts:
 
 
 def certificate_of(
-    rows: ClusterRows,
+    rows: Any,
     centers: Array,
     sums: Array,
     totals: Array,
@@ -60,10 +61,12 @@ def certificate_of(
     most_work: float = np.inf,
     is_whole: bool = True,
     cure: str = FURTHER,
+    bound: tuple[float, float] | None = None,
 ) -> Certificate:
     """The certificate of centres, given the sums and weights of the rows nearest to each.
 
-    The bound is left out if it takes more than `most_work` multiplications. A fit that was told to
+    The bound is left out if it takes more than `most_work` multiplications; `bound` is given where
+    it is known, as `lower_bound` returns it. A fit that was told to
     stop is not `is_whole`.
     """
     k, scale = len(centers), rows.scatter
@@ -85,7 +88,7 @@ def certificate_of(
         if certificate.kind != "exact":
             return certificate
         return replace(certificate, verdict="exact: one cluster, and its centre is the mean.")
-    dual, error = lower_bound(rows, k, most_work)
+    dual, error = lower_bound(rows, k, most_work) if bound is None else bound
     rounding += error
     gap = max(primal - dual, 0.0) + rounding
     certificate = Certificate(
@@ -158,6 +161,16 @@ def _excess(more: float, of: float) -> str:
     """How much higher a number is, as a percentage."""
     share = more / of if of > 0 else 0.0
     return f"{_share(share)} above" if share > 0 else "level with"
+
+
+def bound_of(products: Array, rows: Any, k: int) -> tuple[float, float]:
+    """The same as `lower_bound` for rows of which the products around the mean are known."""
+    side = len(products)
+    if k > side:
+        return 0.0, float(np.finfo(float).eps) * rows.scatter
+    values = call_lapack(np.linalg.eigvalsh, products)
+    error = (np.sqrt(rows.n) + side) * float(np.finfo(float).eps) * rows.scatter
+    return max(float(values[: side - k + 1].sum()) - error, 0.0), float(error)
 
 
 def lower_bound(rows: ClusterRows, k: int, most_work: float = np.inf) -> tuple[float, float]:

@@ -49,9 +49,22 @@ class Plan:
         after_step: Callable[[Any, float], bool] = lambda trace, target: False,
     ) -> LloydRun:
         """One start."""
+        return self.from_centers(rows, self.first_centers(rows, k, random), after_step)
+
+    def first_centers(self, rows: ClusterRows, k: int, random: np.random.RandomState) -> Any:
+        """The centres at which Lloyd's steps begin."""
         centers = first_centers(rows, k, self._init_for(k), random)
         if self.batch_size is not None:
             centers = moved_by_batches(rows, centers, self.batch_size, random)
+        return centers
+
+    def from_centers(
+        self,
+        rows: ClusterRows,
+        centers: Any,
+        after_step: Callable[[Any, float], bool] = lambda trace, target: False,
+    ) -> LloydRun:
+        """The steps from there."""
         return lloyd(
             rows,
             centers,

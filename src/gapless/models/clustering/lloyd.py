@@ -124,20 +124,7 @@ class ClusterRows:
 
     def sums(self, labels: Array, k: int) -> tuple[Array, Array]:
         """Sums (k, d) of the rows of each label, less the origin, and their weights (k,)."""
-        sums, totals = np.empty((k, self.d)), np.empty(k)
-        counts = np.empty(k, dtype=np.int64)
-        core.center_sums(
-            self.design.rows_view(),
-            self.origin,
-            self._given,
-            labels,
-            sums,
-            totals,
-            counts,
-            thread_count(),
-            deadline(),
-        )
-        return sums, totals
+        return center_sums(self.design, self.origin, self._given, labels, k)
 
     def sum_of_squares(
         self, centers: Array, labels: Array, sums: Array | None = None, totals: Array | None = None
@@ -155,10 +142,7 @@ class ClusterRows:
 
     def partition_sum(self, sums: Array, totals: Array) -> float:
         """The sum of squares around the means of clusters, from their sums."""
-        if np.count_nonzero(totals) < len(totals):
-            sums, totals = sums[totals > 0], totals[totals > 0]
-        explained = np.vdot(sums, sums / totals[:, None])
-        return max(self._around_origin - float(explained), 0.0)
+        return partition_sum(self._around_origin, sums, totals)
 
     def _own_squares(self, centers: Array, labels: Array) -> Array:
         """Squared distances to the centres of the rows' labels, row by row."""
@@ -168,6 +152,50 @@ class ClusterRows:
             rows -= centers[labels[part]]
             out[part] = np.einsum("ij,ij->i", rows, rows)
         return out
+
+
+def center_sums(
+    design: Design, origin: Array, weights: Array | None, labels: Array, k: int
+) -> tuple[Array, Array]:
+    """Sums (k, d) of the rows of each label, less the origin, and their weights (k,)."""
+    sums, totals = np.empty((k, design.d)), np.empty(k)
+    counts = np.empty(k, dtype=np.int64)
+    call = core.center_sums
+    rows, until = design.rows_view(), deadline()
+    call(rows, origin, weights, labels, sums, totals, counts, thread_count(), until)
+    return sums, totals
+
+
+def partition_sum(around_origin: float, sums: Array, totals: Array) -> float:
+    """The sum of squares around the means of clusters, from that around the origin of the sums."""
+    if np.count_nonzero(totals) < len(totals):
+        sums, totals = sums[totals > 0], totals[totals > 0]
+    explained = np.vdot(sums, sums / totals[:, None])
+    return max(around_origin - float(explained), 0.0)
+
+
+def with_rows_for_empty(
+    sums: Array,
+    totals: Array,
+    empty: Array,
+    moved: Array,
+    weights: Array,
+    labels: Array,
+    total: float,
+) -> tuple[Array, Array]:
+    """Sums and weights with a row for each empty cluster, taken from where it is.
+
+    `moved` (m, d) are rows less the origin, `weights` theirs, and `labels` their clusters; `total`
+    is the weight of all rows.
+    """
+    sums, totals = sums.copy(), totals.copy()
+    for cluster, row, weight, label in zip(empty, moved, weights, labels):
+        sums[label] -= weight * row
+        totals[label] -= weight
+        sums[cluster], totals[cluster] = weight * row, weight
+    # A cluster that has lost all its rows stays where it is.
+    totals[totals < 1e-12 * total] = 0.0
+    return sums, totals
 
 
 def nearest(
@@ -206,8 +234,9 @@ class LloydTrace(ShownInNotebook):
     objective : ndarray of shape (steps,)
         The sum of squared distances to the means of the clusters, after each step. It never rises,
         but for rounding in the last one.
-    moved : ndarray of int, shape (steps,)
-        How many rows changed their cluster in each step; all of them in the first.
+    moved : ndarray of int, shape (steps,), or None
+        How many rows changed their cluster in each step; all of them in the first. None for a table
+        in parts.
     shifts : ndarray of shape (steps,)
         How far the centres moved in each step: the sum of their squared moves; 0 in a last step
         that changed nothing.
@@ -216,7 +245,7 @@ class LloydTrace(ShownInNotebook):
     """
 
     objective: Array
-    moved: Array
+    moved: Array | None
     shifts: Array
     centers: Array | None = None
 
@@ -325,24 +354,24 @@ class LloydState:
 
     def _relocated(self) -> tuple[Array, Array]:
         """Sums and weights with a row for each empty cluster, taken from where it is."""
-        sums, totals = self.sums.copy(), self.totals.copy()
-        distinct = self.rows.distinct
-        _, squares = self.rows.nearest(self.centers, with_squares=True)
+        rows, distinct = self.rows, self.rows.distinct
+        _, squares = rows.nearest(self.centers, with_squares=True)
         assert squares is not None
-        if not squares.max() > 0:
-            return sums, totals  # fewer distinct rows than clusters: no row is far from its centre
+        if not squares.max() > 0:  # fewer distinct rows than clusters: none is far from its centre
+            return self.sums.copy(), self.totals.copy()
         # Equal rows are one, and of equally far ones the first by content comes first.
-        farthest = np.argsort(-squares[distinct.first], kind="stable")
-        for empty, place in zip(np.flatnonzero(self.counts == 0), farthest):
-            row = distinct.first[place]
-            weight = distinct.weights[place]
-            moved = weight * (self.rows.design.rows(np.array([row])).dense()[0] - self.rows.origin)
-            sums[self.labels[row]] -= moved
-            totals[self.labels[row]] -= weight
-            sums[empty], totals[empty] = moved, weight
-        # A cluster that has lost all its rows stays where it is.
-        totals[totals < 1e-12 * self.rows.total] = 0.0
-        return sums, totals
+        empty = np.flatnonzero(self.counts == 0)
+        farthest = np.argsort(-squares[distinct.first], kind="stable")[: len(empty)]
+        chosen = distinct.first[farthest]
+        return with_rows_for_empty(
+            self.sums,
+            self.totals,
+            empty,
+            rows.design.rows(chosen).dense() - rows.origin,
+            distinct.weights[farthest],
+            self.labels[chosen],
+            rows.total,
+        )
 
 
 def _rounded_up(ways: Array) -> Array:

@@ -294,6 +294,7 @@ class ComponentsInParts:
         return described_in_parts(
             found,
             METRIC,
+            self.scatter.total,
             [("the mean alone", True), *named],
             ComponentsFit.advantage,
             _smallest_gain,
