@@ -11,9 +11,18 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from tables import NAMES, ROWS, make_table
 
-from gapless import LogisticRegression, Ridge, in_parts
+from gapless import (
+    PCA,
+    GaussianNB,
+    KMeans,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+    Ridge,
+    in_parts,
+)
 from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.streaming import Task, Training, total
 
@@ -60,6 +69,7 @@ def test_a_cluster_gives_the_same_bits_whatever_happens_to_it(file):
         _same(model, alone)
         assert model.generalization_ == alone.generalization_
         assert model.predict(there).tolist() == alone.predict(here).tolist()
+        _check_families(here, there)
         _check_collections(client, file)
         _check_killed_workers(cluster, client, file)
         _check_limits(there)
@@ -69,6 +79,25 @@ def _same(model, other):
     np.testing.assert_array_equal(model.coef_, other.coef_)
     np.testing.assert_array_equal(model.intercept_, other.intercept_)
     assert model.certificate_ == other.certificate_
+
+
+def _check_families(here, there):
+    """Components, Bayes classifiers and clusters, with what they say of unseen rows."""
+    for model, learned in (
+        (PCA(2), "components_"),
+        (GaussianNB(), "var_"),
+        (LinearDiscriminantAnalysis(), "coef_"),
+        (KMeans(3, random_state=0, max_iter=3), "cluster_centers_"),
+    ):
+        alone, found = clone(model).fit(here, "answer"), clone(model).fit(there, "answer")
+        np.testing.assert_array_equal(getattr(found, learned), getattr(alone, learned))
+        assert found.certificate_ == alone.certificate_
+        assert found.generalization_ == alone.generalization_
+        answer = "predict" if hasattr(model, "predict") else "transform"
+        features = in_parts(there, columns=NAMES)
+        np.testing.assert_array_equal(
+            getattr(found, answer)(features), getattr(alone, answer)(in_parts(here, columns=NAMES))
+        )
 
 
 def _check_collections(client, file):
@@ -98,10 +127,11 @@ def _check_killed_workers(cluster, client, file):
 
     def kill():
         for _ in range(2):
-            while not (alive := [w.pid for w in cluster.workers.values() if w.pid not in victims]):
+            # A worker that is being started again has no process yet.
+            while not (alive := {w.pid for w in cluster.workers.values()} - {None, *victims}):
                 time.sleep(0.05)
-            victims.append(alive[0])
-            os.kill(alive[0], signal.SIGKILL)
+            victims.append(min(alive))
+            os.kill(victims[-1], signal.SIGKILL)
             time.sleep(0.2)
 
     killer = threading.Thread(target=kill)
