@@ -143,6 +143,25 @@ def test_held_out_parts_are_those_of_real_refits(model, target):
     assert found.kind == "balanced" and "folds of parts" in found.method
 
 
+@pytest.mark.parametrize("weights", [None, "weight"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_strength_of_a_ridge_is_chosen_by_exact_leave_one_out(weights, fit_intercept):
+    model = Ridge(alpha="loo", fit_intercept=fit_intercept)
+    s = None if weights is None else TABLE[weights]
+    whole = clone(model).fit(X, TABLE["number"], s)
+    piece = clone(model).fit(parts_of("number", *([weights] if weights else [])), "number", weights)
+    assert piece.alpha_ == pytest.approx(whole.alpha_, rel=1e-9)
+    # Of standard errors only the first order counts: in memory equal rows are one unit.
+    np.testing.assert_allclose(piece.path_.standard_errors, whole.path_.standard_errors, rtol=0.02)
+    for name in ("strengths", "coefficients", "intercepts", "unseen"):
+        expected = getattr(whole.path_, name)
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(getattr(piece.path_, name), expected, rtol=0, atol=1e-7 * size)
+    np.testing.assert_allclose(piece.coef_, whole.coef_, rtol=1e-8)
+    assert piece.certificate_.kind == "exact"
+    assert "not corrected for the selection of alpha" in piece.generalization_.method
+
+
 def test_a_penalty_far_too_strong_is_called_under_fitted():
     found = Ridge(1e5).fit(parts_of("number"), "number").generalization_
     assert found.kind == "under-fitted" and "tenth as strong" in found.verdict
@@ -194,7 +213,8 @@ def test_equal_columns_share_their_coefficient():
 @pytest.mark.parametrize(
     ("model", "target", "words"),
     [
-        (Ridge(alpha="loo"), "number", "cannot choose alpha in parts"),
+        (Ridge(alpha="cv"), "number", "cannot choose alpha in parts"),
+        (LogisticRegression(C="loo"), "answer", "cannot choose C in parts"),
         (LinearSVC(loss="hinge"), "answer", "loss with curvature"),
         (RiskRegressor(penalty="mcp"), "number", "use L1, L2"),
         (LogisticRegression(solver="dual"), "answer", 'solver="auto"'),
@@ -230,6 +250,11 @@ def test_missing_values_are_named_by_row_and_column():
         LogisticRegression().fit(in_parts(X, rows=ROWS), np.array(labels, dtype=object))
     with pytest.raises(ValueError, match=r"at least 0, got -1 in row 9"):
         Ridge().fit(in_parts(X, rows=ROWS), TABLE["number"], weights)
+
+
+def test_a_time_limit_before_all_rows_were_seen_is_an_error():
+    with pytest.raises(ValueError, match="passed before all rows were seen once"):
+        Ridge(time_limit=1e-9).fit(parts_of("number"), "number")
 
 
 def test_a_time_limit_keeps_the_best_point_and_says_so(monkeypatch):

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
 from ..._ground.design import Design
-from ..._ground.interrupt import TimeLimit, time_limit
+from ..._ground.interrupt import TimeLimit, limit_name, time_limit
 from ..._ground.progress import ProgressLine
 from ..._ground.validation import Training as Memory
 from ...certificates import Certificate, judged, why_endless
@@ -50,8 +50,9 @@ from ...streaming import (
     opened,
     total,
 )
-from ...unseen import Generalization, ScoreSums, judged_in_parts
+from ...unseen import LOO, Generalization, ScoreSums, judged_in_parts, uncorrected
 from .problems import dense, pack, stored_coefficients, unpack
+from .ridge_in_parts import LeaveOneOut, Spectrum, chosen_path, strengths_below
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -182,6 +183,8 @@ class FitInParts:
     by_fold: Any = None
 
     status: str = "optimal"
+    # The parameters whose values the fit has chosen.
+    tuned: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> FitInParts:
@@ -192,9 +195,15 @@ class FitInParts:
 
     def run(self) -> dict[str, Any]:
         """Look, solve, prove; the attributes that are learned."""
+        limit = self.model.time_limit
         try:
-            with time_limit(self.model.time_limit):
+            with time_limit(limit):
                 return self._run()
+        except TimeLimit:
+            raise ValueError(
+                f"{limit_name(limit)} passed before all rows were seen once, so nothing is known "
+                f"of {type(self.model).__name__} yet; increase it, or fit to a part of the rows."
+            ) from None
         finally:
             self.line.clear()
 
@@ -226,6 +235,7 @@ class FitInParts:
     def _run(self) -> dict[str, Any]:
         began = time.monotonic()
         self.trace = Trace()
+        chosen = self._choose() if self.model._tuned() else {}
         descents = self.descents
         self._check_size(descents[0].problem)
         status = "optimal"
@@ -253,7 +263,25 @@ class FitInParts:
             self.trace.steps,
         )
         self.status = status
-        return self._learned(certificates)
+        return self._learned(certificates) | chosen
+
+    def _choose(self) -> dict[str, Any]:
+        """Choose the strength of a ridge by leaving out each row; what is learned by that."""
+        model, fit_bias = self.model, self.model.fit_intercept
+        # The sums of the first look do not depend on the strength.
+        self.model = model._at(alpha=1.0)
+        zero = _sum([fold[0] for fold in self.look.more if fold is not None])
+        spectrum = Spectrum.of(zero, fit_bias)
+        strengths = strengths_below(spectrum)
+        task = LeaveOneOut(self.of_part, spectrum, strengths, fit_bias)
+        sums = total(self.training, task, line=self.line, what="leave-one-out")
+        path = chosen_path(spectrum, strengths, sums, model.select, self.center)
+        assert path.chosen is not None
+        best = float(strengths[path.chosen])
+        self.model = model._at(alpha=best)
+        vars(self)["of_part"] = replace(self.of_part, model=clone(self.model))
+        self.tuned = ("alpha",)
+        return {"alpha_": best, "path_": path}
 
     # ---- the first pass --------------------------------------------------------------------------
 
@@ -453,13 +481,14 @@ class FitInParts:
         )
         found = total(self.training, task, line=self.line, what="held-out parts")
         how = "" if self.is_of_squares else ", one Newton step each"
-        return judged_in_parts(
+        judged = judged_in_parts(
             found,
             metric,
             self.has_classes,
             [(name, is_simpler) for name, is_simpler, _ in rivals],
             f"{len(used)} folds of parts{how}",
         )
+        return uncorrected(judged, self.tuned)
 
     @property
     def _has_strength(self) -> bool:
@@ -545,10 +574,20 @@ def _scaled(penalty: Penalty, factor: float) -> Penalty:
     return penalty if found is None else found
 
 
+def _is_ridge_of_numbers(model: Any) -> bool:
+    """Whether the sums at w = 0 give the model of every strength."""
+    plain = model._at(alpha=1.0)
+    return not is_classifier(model) and _is_squared(plain) and _is_ridge(_probe(plain)[0])
+
+
 def _is_squared(model: Any) -> bool:
     """Whether the loss is squared, so that its sums at w = 0 say all."""
-    probe = Memory(np.zeros((2, 1)), np.array([1.0, 2.0]), np.ones(2), np.ones(2))
-    return all(problem.loss.name == "squared" for problem in model._problems(probe))
+    return all(problem.loss.name == "squared" for problem in _probe(model))
+
+
+def _probe(model: Any) -> list[Problem]:
+    """The problems of a model for two rows of numbers, to see what they are like."""
+    return model._problems(Memory(np.zeros((2, 1)), np.array([1.0, 2.0]), np.ones(2), np.ones(2)))
 
 
 def _class_factors(class_weight: Any, classes: Array, totals: Array) -> Array | None:
@@ -648,7 +687,8 @@ def check_fits_in_parts(model: Any, maps: bool) -> None:
     """Refuse parameters that need all rows in memory, and say what to do."""
     name = type(model).__name__
     tuned = model._tuned()
-    if tuned:
+    # Leaving out each row needs the sums of the first look alone.
+    if tuned and not (tuned == ("alpha",) and model.alpha == LOO and _is_ridge_of_numbers(model)):
         raise ValueError(
             f"{name} cannot choose {' and '.join(tuned)} in parts; give a number, such as the one "
             "chosen on a sample of the rows."
