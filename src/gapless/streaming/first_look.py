@@ -154,8 +154,7 @@ class LookAt:
 
 def check_features(X: Array, first: int, names: tuple[Any, ...]) -> None:
     """Refuse missing and huge numbers, by row, counted from that of the first, and column."""
-    largest = np.abs(X).max(initial=0.0)
-    if largest <= LARGEST:
+    if max(X.max(initial=0.0), -X.min(initial=0.0)) <= LARGEST:
         return
     row, column = np.argwhere(~(np.abs(X) <= LARGEST))[0]
     value = X[row, column]

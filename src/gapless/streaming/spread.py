@@ -47,10 +47,11 @@ class Spread:
         away = X - mean
         # What the mean lacks by rounding: the mean of what is left around it.
         step = weights @ away / total
-        away -= step
         if not np.all(weights == 1.0):
             away *= np.sqrt(weights)[:, None]
-        return cls(len(X), total, mean + step, away.T @ away)
+        products = away.T @ away
+        products -= np.multiply.outer(total * step, step)
+        return cls(len(X), total, mean + step, products)
 
     def __add__(self, other: Spread) -> Spread:
         """Both sets of rows together (Chan, Golub and LeVeque 1982)."""
