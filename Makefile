@@ -69,6 +69,7 @@ bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.kernel_pca $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.pca $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.pca --sweep --one-thread $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.parts $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.tables $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.sweep $(filter --quick,$(ARGS))
 

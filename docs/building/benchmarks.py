@@ -28,6 +28,7 @@ TITLES = {
     "text": "Raw texts",
     "stochastic": "Stochastic gradient descent",
     "networks": "Networks",
+    "parts": "Tables read in parts",
     "kmeans": "k-means",
     "linkage": "Hierarchical clustering",
     "kernel_pca": "Kernel PCA",
