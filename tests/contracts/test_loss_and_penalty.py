@@ -35,17 +35,17 @@ def test_every_cell_is_solved_and_certified(loss, penalty):
         assert "not convex" in certificate.verdict
 
 
-def unfriendly(loss, penalty):
+def unfriendly(loss, penalty, seed=3, n=24, far=50.0):
     """Few rows, one far out and one target too; columns of different size, repeated, or empty.
 
     Classes are separated but for that row, and some rows have no weight, or a large one.
     """
-    rng, n = np.random.default_rng(3), 24
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5))
     X = np.column_stack([X, X[:, 0], np.zeros(n)])
     score = X @ rng.normal(size=(7, 3)) + 0.1 * rng.normal(size=(n, 3))
     score[0] *= 1000.0
-    X[1] *= 50.0
+    X[1] *= far
     X = X * [1e-3, 1, 1e3, 1, 1, 1e-3, 1] + [0, 0, 0, 100, 0, 0, 0]
     weights, outputs = np.ones(n), None
     weights[2:4] = 0.0, 7.0
@@ -72,6 +72,16 @@ def test_every_cell_is_solved_on_unfriendly_data_or_says_why_not(loss, penalty):
         assert certificate.kind in ("optimal", "exact"), certificate
     else:
         assert certificate.kind in ("stationary", "optimal"), certificate
+
+
+@pytest.mark.parametrize("loss", ["absolute", "quantile", "epsilon_insensitive"])
+def test_groups_reach_the_gap_where_rounding_hides_the_last_steps(loss):
+    """The bound falls by P/λ times the error of a slope, which P itself no longer shows."""
+    for seed in (15, 23):
+        penalty = Group(1.0, np.array([0, 0, 1, 1, 2, 2, 2]))
+        problem = unfriendly(FITTED[loss](), penalty, seed, 150, 1e3)
+        certificate = certify(problem, solve(problem).parameters)
+        assert certificate.kind == "optimal", (seed, certificate)
 
 
 @pytest.mark.parametrize("penalty", ["none", "l1", "l2_norm"])
@@ -108,18 +118,32 @@ def test_columns_far_from_zero_are_solved_as_if_they_were_centred(loss):
 )
 def test_repeated_columns_do_not_trap_a_concave_penalty(loss, penalty):
     """A lasso splits coefficients between copies; what all copies share belongs to one of them."""
-    rng = np.random.default_rng(0)
+    assert_copies_do_no_harm(FITTED[loss](), by_name(penalty), seed=0, noise=0.3)
+
+
+@pytest.mark.parametrize("seed", [1, 19, 27, 29])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_a_step_in_one_of_two_copies_does_not_trap_the_number_of_coefficients(loss, seed):
+    assert_copies_do_no_harm(FITTED[loss](), by_name("l0"), seed, noise=1.5)
+
+
+def assert_copies_do_no_harm(loss, penalty, seed, noise):
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 4))
-    y = X @ [2, -1.5, 0, 0] + 0.3 * rng.normal(size=60)
-    y = y if FITTED[loss].task == "regression" else np.sign(y)
+    y = X @ [2, -1.5, 0, 0] + noise * rng.normal(size=60)
+    y = y if loss.task == "regression" else np.sign(y)
     repeated = np.hstack([X, -X, np.ones((60, 1)), X[:, :1] + 3])
     values = []
     for columns in (X, repeated):
-        problem = Problem(Design(columns), y, FITTED[loss](), by_name(penalty), np.ones(60))
+        problem = Problem(Design(columns), y, loss, penalty, np.ones(60))
         found = solve(problem).parameters
         assert certify(problem, found).kind == "stationary"
         values.append(problem.primal(found.w, found.b))
     assert values[1] <= values[0] + 1e-6 * problem.scale
+    # No two columns that are equal up to their sign and their mean share a coefficient.
+    copies = np.vstack([found.w[:4] != 0, found.w[4:8] != 0, np.zeros(4, dtype=bool)])
+    copies[2, 0] = found.w[9] != 0
+    assert np.all(copies.sum(axis=0) <= 1) and found.w[8] == 0
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-2, 1.0])

@@ -128,7 +128,8 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
     abandoned = 0
     while abandoned < ABANDONED:
         smooth = _smooth_problem(problem, u, rho)
-        lowest = np.inf
+        lowest = closest = np.inf
+        kept: Point | None = None
         most = NEWTON_STEPS if _has_newton(smooth) else STEPS
         for step, point in enumerate(_minimise(smooth, Parameters(w, b)), start=1):
             w, b = point.w, point.b
@@ -137,15 +138,23 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
             # The cost of the proximal term of e: when e is minimised, the gap is of that order.
             change = inner(s * (moved - u), moved - u) / (2 * rho)
             enough = max(ACCURACY * change, least)
-            if _is_solved(smooth, point, z, moved, enough):
+            if _is_solved(smooth, point, enough):
                 abandoned = 0
                 break
             if step >= most:
                 break
+            if point.estimate is not None and abs(point.estimate) < closest:
+                closest, kept = abs(point.estimate), point
             if step % PATIENCE == 0:
                 before, lowest = lowest, smooth.primal(w, b, z)
                 if not lowest < before - 1e-3 * enough:
                     abandoned += 1
+                    # Beyond what P resolves, steps lose digits that earlier ones had.
+                    if kept is not None and _gap(smooth, kept) < _gap(smooth, point):
+                        w, b = kept.w, kept.b
+                        z = problem.predictions(w, b)
+                        moved = smooth.loss.gradient(smooth.y, z)
+                        change = inner(s * (moved - u), moved - u) / (2 * rho)
                     break
         earlier.append(u)
         u = moved
@@ -159,7 +168,7 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
         rho *= GROWTH
 
 
-def _is_solved(smooth: Problem, point: Point, z: Array, u: Array, enough: float) -> bool:
+def _is_solved(smooth: Problem, point: Point, enough: float) -> bool:
     """Whether the smooth problem is solved well enough, by the solver's estimate and in fact.
 
     Far from the solution an estimate may be wrong, even negative; that of Newton's method is right.
@@ -169,8 +178,14 @@ def _is_solved(smooth: Problem, point: Point, z: Array, u: Array, enough: float)
         return False
     if _has_newton(smooth):
         return True
-    gap = smooth.primal(point.w, point.b, z) - smooth.bound(-smooth.row_weights * u).dual
-    return gap <= 10 * enough
+    return _gap(smooth, point) <= 10 * enough
+
+
+def _gap(smooth: Problem, point: Point) -> float:
+    """The gap of a smooth problem, with the slopes at the point as its θ."""
+    z = smooth.predictions(point.w, point.b) if point.z is None else point.z
+    u = smooth.loss.gradient(smooth.y, z)
+    return smooth.primal(point.w, point.b, z) - smooth.bound(-smooth.row_weights * u).dual
 
 
 def _minimise(smooth: Problem, start: Parameters) -> Iterator[Point]:

@@ -100,7 +100,8 @@ def prox_newton(
         chosen = _working_set(problem, penalty, at.w, G, distance, squares)
         step = model.minimise(at, G, penalty.part(chosen), tolerance, sweeps)
         new, length = _line_search(problem, at, step)
-        error = step.error(new.primal - at.primal) if length == 1 else 1.0
+        rounding = 8 * EPS * abs(at.primal)
+        error = step.error(new.primal - at.primal, rounding) if length == 1 else 1.0
         model.adapt(at, step, length, error)
         slow += length < 0.2 or not step.converged
         sweeps = SLOW
@@ -112,7 +113,7 @@ def prox_newton(
             new = new if better is None else better
             sweeps = MOST_SWEEPS if better is None and not step.converged else SLOW
         # Near the end rounding hides the decrease, but the distance to optimality still falls.
-        is_progress = new.primal < at.primal - 8 * EPS * abs(at.primal) or largest < 0.5 * smallest
+        is_progress = new.primal < at.primal - rounding or largest < 0.5 * smallest
         stalls = 0 if is_progress else stalls + 1
         if not is_progress:
             model.forget()

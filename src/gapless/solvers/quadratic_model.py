@@ -70,9 +70,15 @@ class ModelStep:
     decrease: float
     converged: bool
 
-    def error(self, change: float) -> float:
-        """Relative difference of the change of P from the model's; 1 if the model has none."""
-        return abs(change - self.decrease) / -self.decrease if self.decrease < 0 else 1.0
+    def error(self, change: float, rounding: float) -> float:
+        """Relative difference of the change of P from the model's, beyond the rounding of P.
+
+        0 where rounding hides both; 1 if the model has no decrease.
+        """
+        if self.decrease > rounding or not np.isfinite(self.decrease):
+            return 1.0
+        beyond = max(abs(change - self.decrease) - rounding, 0.0)
+        return beyond / max(-self.decrease, rounding) if beyond else 0.0
 
 
 class QuadraticModel:

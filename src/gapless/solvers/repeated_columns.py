@@ -11,7 +11,8 @@ from ..problem import Parameters, Problem
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Products with two columns that agree to this part are compared row by row.
+# Products with two columns that agree to this part are compared row by row, and prices that do are
+# the same.
 ALIKE = 1e-9
 # Columns whose centred norm is below this part of their own are constant.
 CONSTANT = 1e-12
@@ -22,9 +23,9 @@ def gathered(problem: Problem, start: Parameters) -> Parameters:
 
     A lasso splits a coefficient between repeated columns at will, and from there no small change
     improves a concave penalty. Over all ways to split it, a concave function is lowest at a corner:
-    one column takes everything. With a bias, columns are compared without their means, and what a
-    constant column adds belongs to the bias. Predictions stay the same, and P does not rise. Rows
-    of weight 0 are not looked at.
+    one column takes everything, the first of the cheapest. With a bias, columns are compared
+    without their means, and what a constant column adds belongs to the bias. Predictions stay the
+    same, and P does not rise. Rows of weight 0 are not looked at.
     """
     w = np.array(start.w, dtype=float)
     total = float(np.sum(problem.weights))
@@ -54,6 +55,7 @@ def gathered(problem: Problem, start: Parameters) -> Parameters:
     jumps = np.flatnonzero(np.diff(np.abs(probe[order])) > ALIKE) + 1
     for group in np.split(order, jumps):
         if len(group) > 1:
+            group = np.sort(group)
             _gather(problem, new, used[group], design.columns(group).dense())
     if np.array_equal(new, w):
         return start
@@ -86,6 +88,7 @@ def _gather(problem: Problem, w: Array, columns: Array, values: Array) -> None:
             ways = np.zeros((len(members), len(w), *w.shape[1:]))
             for k, (j, factor) in enumerate(zip(members, factors)):
                 ways[(k, j, *at)] = shared[at] / factor
-            best = int(np.argmin([problem.penalty.value(way) for way in ways]))
+            costs = np.array([problem.penalty.value(way) for way in ways])
+            best = int(np.argmax(costs <= (1 + ALIKE) * np.min(costs)))
             w[(members, *at)] = 0.0
             w[(members[best], *at)] = shared[at] / factors[best]
