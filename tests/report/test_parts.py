@@ -474,6 +474,24 @@ def test_scores_below_what_the_mean_would_have_are_called_bad(ridge):
     assert answer(bad).startswith("Tried model for 'progression', with poor predictions: R² -1.0")
 
 
+def test_the_first_line_says_errors_in_the_unit_of_the_target(ridge):
+    choice, _ = ridge
+    half = np.median(np.abs(choice.answers.y - choice.answers.predicted))
+    assert f": half of the predictions within {half:.1f}; " in answer(choice)
+
+
+def test_the_first_line_counts_the_rows_of_a_rare_class():
+    """12 of 60 rows are rare: 9 of them are found, and 2 others are taken for them."""
+    table = table_of({"x": np.arange(60.0), "y": ["usual"] * 48 + ["rare"] * 12})
+    choice = made_choice(table, "y", gapless.GaussianNB())
+    y = np.array(["usual"] * 48 + ["rare"] * 12)
+    predicted = np.array(["rare"] * 2 + ["usual"] * 49 + ["rare"] * 9)
+    told = replace(choice, answers=replace(choice.answers, y=y, predicted=predicted))
+    assert "9 of 12 rows with 'rare' found, with 2 false alarms; " in answer(told)
+    common = replace(told, answers=replace(told.answers, y=np.array(["usual", "rare"] * 30)))
+    assert "found" not in answer(common)
+
+
 def test_costs_stand_in_the_report_in_words():
     choice, _ = made_wide(5)
     told = replace(choice, costs=np.array([[0.0, 20.0], [1.0, 0.0]]))

@@ -34,6 +34,8 @@ UNCLEAR = 0.05
 ALIKE = 0.01
 # Up to this many classes the costs of all mistakes are listed.
 MOST_COSTS = 3
+# A class with at most this part of the test rows is counted on its own in the first line.
+RARE = 0.25
 # What the baseline reaches.
 WITHOUT = {
     "accuracy": "always predicting the most common class gets {base} right",
@@ -72,6 +74,8 @@ def answer(choice: Choice) -> str:
         base = beside(choice.baseline.value, choice.test.low, choice.test.high)
         base = f"a baseline that ignores the columns has {base}"
     score = f"{does} ({level} {low} to {high})"
+    if (first := _in_the_open(choice)) and not is_baseline(choice):
+        score = f"{first}; {score}"
     if is_baseline(choice) and len(choice.judged) == 1:
         return (
             f"There was no time to try a model for {target}. "
@@ -85,6 +89,29 @@ def answer(choice: Choice) -> str:
     # R² is 0 for the mean of the test rows, which is not known in advance.
     fails = ", with poor predictions" if choice.metric == "r2" and choice.test.high < 0 else ""
     return f"{_capital(family)} for {target}{fails}: {score}; {base}."
+
+
+def _in_the_open(choice: Choice) -> str:
+    """What the test rows say in plain counts or in the unit of the target; "" if no more.
+
+    The share of correct predictions hides a rare class, and R² the unit.
+    """
+    truth, predicted = choice.answers.y, choice.answers.predicted
+    if choice.task == "regression":
+        if choice.metric != "r2" or not choice.test.value >= 0:
+            return ""
+        half = float(np.median(np.abs(np.asarray(truth) - np.asarray(predicted))))
+        return f"half of the predictions within {amount(half)}"
+    classes, counts = np.unique(np.asarray(truth), return_counts=True)
+    if choice.metric not in ("accuracy", "error_rate") or len(classes) != 2:
+        return ""
+    rare = int(np.argmin(counts))
+    if counts[rare] > RARE * len(truth):
+        return ""
+    is_rare, is_said = np.asarray(truth) == classes[rare], np.asarray(predicted) == classes[rare]
+    found, alarms = int(np.sum(is_rare & is_said)), int(np.sum(~is_rare & is_said))
+    of = f"{found:,} of {counts[rare]:,} rows with {quoted(str(classes[rare]))} found"
+    return f"{of}, with {counted(alarms, 'false alarm')}"
 
 
 def test_rows(choice: Choice, noun: str) -> str:
