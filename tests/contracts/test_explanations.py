@@ -231,6 +231,18 @@ def test_linear_models_by_their_formula(seed):
     assert found.outputs == (0, 1, 2)
 
 
+def test_linear_models_in_float32_are_explained_by_their_formula(seed):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(60, 8)) * 100 + 1000).astype(np.float32)
+    y = (X @ rng.normal(size=8)).astype(np.float32)
+    for model in (Ridge().fit(X, y), LogisticRegression().fit(X, y > np.median(y))):
+        assert model.coef_.dtype == np.float32
+        found = explain(model, X[:5], X)
+        assert found.method == "exact", f"seed {seed}"
+        w = model.coef_.reshape(-1).astype(float)
+        np.testing.assert_allclose(found.values, (X[:5] - X.mean(axis=0, dtype=float)) * w)
+
+
 def test_columns_without_effect_get_nothing_and_equal_ones_the_same(seed):
     X, y = rows(seed)
     X = np.nan_to_num(X)

@@ -41,8 +41,9 @@ FEW_COLUMNS = 6
 # Each background row is paired with at least so many permutations and their reverses, and there
 # are at least so many pairs: with fewer, their spread would not be known.
 FEWEST_ROUNDS, FEWEST_PAIRS = 2, 64
-# How far the answer of a linear model may be from its coefficients times the row, in roundings.
-ROUNDINGS = 1e5
+# How far the answer of a linear model may be from its coefficients times the row, in roundings of
+# float64; those of float32 are so large that fewer must do.
+ROUNDINGS, SINGLE_ROUNDINGS = 1e5, 100.0
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _linear(model: Any, X: Any, game: Game) -> Solved | None:
     z = np.asarray(F @ w.T) + b
     for step in steps:
         made = step.transform(made)
-    scale = _scale_of(last, made, z, _roundings(F, w, b))
+    scale = _scale_of(last, made, z, _roundings(F, w, b, _is_single(last)))
     if scale is None:
         return None
     mean = np.asarray(own.shares @ G).ravel()
@@ -205,10 +206,16 @@ def _plane(model: Any) -> tuple[Array, Array] | None:
         return None
 
 
-def _roundings(F: Any, w: Array, b: Array) -> Array:
+def _is_single(model: Any) -> bool:
+    """Whether a linear model computes in float32."""
+    return model.coef_.dtype == np.float32
+
+
+def _roundings(F: Any, w: Array, b: Array, is_single: bool) -> Array:
     """How far answers may be off by rounding, in the type in which the model computes."""
-    eps = np.finfo(np.float64).eps
-    return ROUNDINGS * eps * (abs(F) @ np.abs(w).T + np.abs(b) + 1e-300)
+    single, double = (float(np.finfo(kind).eps) for kind in (np.float32, np.float64))
+    off = SINGLE_ROUNDINGS * single if is_single else ROUNDINGS * double
+    return off * (abs(F) @ np.abs(w).T + np.abs(b) + 1e-300)
 
 
 def _scale_of(model: Any, F: Any, z: Array, error: Array) -> str | None:
