@@ -7,7 +7,7 @@ import pyarrow.dataset as ds
 import pytest
 from tables import NAMES, ROWS, make_table
 
-from gapless import Ridge, in_parts
+from gapless import LogisticRegression, Ridge, in_parts
 from gapless.streaming import Unreadable, is_in_parts
 
 TABLE = make_table().select([*NAMES, "number", "count"])
@@ -111,3 +111,37 @@ def test_files_must_agree(folder, tmp_path):
 
 def test_arrow_tables_are_tables_in_memory():
     assert not is_in_parts(pa.table({"a": [1.0]})) and not is_in_parts(pl.DataFrame({"a": [1.0]}))
+
+
+def test_frames_of_several_types_keep_their_columns():
+    table = make_table().select([*NAMES, "answer"]).with_columns(pl.col("x0") > 0)
+    expected = LogisticRegression().fit(in_parts(table.lazy(), rows=ROWS), "answer")
+    for frame in (table, table.to_pandas(), table.to_pandas().convert_dtypes(), table.to_arrow()):
+        model = LogisticRegression().fit(in_parts(frame, rows=ROWS), "answer")
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+    with pytest.raises(ValueError, match="column 'answer' holds String"):
+        Ridge().fit(in_parts(table), "x1")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"columns": "x0"}, r"list of names, got 'x0'; pass \['x0'\]"),
+        ({"columns": ["x0", "x1", "x0"]}, "'x0' twice"),
+        ({"rows": 2.5}, "whole number"),
+        ({"rows": "many"}, "whole number"),
+    ],
+    ids=str,
+)
+def test_options_that_mean_nothing_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        in_parts(TABLE, **options)
+
+
+def test_numbers_too_large_to_be_squared_are_named():
+    X = np.ones((10, 2))
+    X[3, 1] = 1e150
+    with pytest.raises(ValueError, match="X has 1e\\+150 in row 3, column 1; use a larger unit"):
+        Ridge().fit(in_parts(X), np.arange(10.0))
+    with pytest.raises(ValueError, match="y has 1e\\+100 in row 0; use a larger unit"):
+        Ridge().fit(in_parts(np.ones((10, 2))), np.full(10, 1e100))

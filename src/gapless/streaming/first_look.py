@@ -24,6 +24,8 @@ SAMPLE_ROWS, SAMPLE_BYTES = 100_000, 32 << 20
 MOST_CLASSES = 10_000
 # Beyond this, squares overflow when they are summed.
 LARGEST = 1e140
+# The same of fourth powers, which standard errors of squared errors need.
+LARGEST_TARGET = 1e70
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +160,14 @@ def check_features(X: Array, first: int, names: tuple[Any, ...]) -> None:
         return
     row, column = np.argwhere(~(np.abs(X) <= LARGEST))[0]
     value = X[row, column]
-    what = "a missing value" if np.isnan(value) else f"{value:g}"
+    if np.isnan(value):
+        what, cure = "a missing value", "drop the row, fill it in"
+    else:
+        what = f"{value:g}"
+        cure = "drop the row" if np.isinf(value) else "use a larger unit"
     raise ValueError(
-        f"X has {what} in row {first + row}, column {names[column]!r}; drop the row, fill "
-        "it in, or leave the column out with in_parts(..., columns=[...])."
+        f"X has {what} in row {first + row}, column {names[column]!r}; {cure}, or leave the column "
+        "out with in_parts(..., columns=[...])."
     )
 
 
@@ -201,11 +207,12 @@ def checked_numbers(rows: Rows) -> Array:
         raise ValueError(
             f"y holds {np.asarray(rows.y).dtype}, and regression needs numbers ({error})."
         ) from None
-    wrong = ~(np.abs(y) <= LARGEST)
+    wrong = ~(np.abs(y) <= LARGEST_TARGET)
     if wrong.any():
         row = int(np.argmax(wrong))
         what = "no number" if np.isnan(y[row]) else f"{y[row]:g}"
-        raise ValueError(f"y has {what} in row {rows.first + row}; drop the row, or fill it in.")
+        cure = "drop the row, or fill it in" if np.isnan(y[row]) else "use a larger unit"
+        raise ValueError(f"y has {what} in row {rows.first + row}; {cure}.")
     return y
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import numbers
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from .._ground.tables import is_file_of_rows
-from .sources import ArraySource, DaskSource, Source, of_dask, open_files, rewritten
+from .sources import (
+    ArraySource,
+    DaskSource,
+    Source,
+    of_dask,
+    of_frame,
+    open_files,
+    rewritten,
+)
 
 Array = np.ndarray
 
@@ -121,7 +130,7 @@ def in_parts(
     if isinstance(source, Parts):
         found, client = source.source, client or source.client
         columns = source.columns if columns is None else columns
-        rows = rows or source.rows
+        rows = source.rows if rows is None else rows
     else:
         found = _opened(source)
         if client is None and isinstance(found, DaskSource):
@@ -132,8 +141,8 @@ def in_parts(
     if rows is None:
         fitting = PART_BYTES // (8 * max(len(chosen), 1))
         rows = 1 << max(min(fitting, MOST_ROWS), FEWEST_ROWS).bit_length() - 1
-    if rows < 1:
-        raise ValueError(f"rows must be at least 1, got {rows!r}.")
+    if not isinstance(rows, numbers.Integral) or rows < 1:
+        raise ValueError(f"rows must be a whole number and at least 1, got {rows!r}.")
     return Parts(found, chosen, int(rows), client)
 
 
@@ -152,6 +161,11 @@ def _columns(source: Source, columns: Sequence[Any] | None) -> tuple[Any, ...]:
     names = range(source.width) if source.names is None else source.names
     if columns is None:
         return tuple(names)
+    if isinstance(columns, str):
+        raise ValueError(f"columns must be a list of names, got {columns!r}; pass [{columns!r}].")
+    twice = next((name for k, name in enumerate(columns) if name in columns[:k]), None)
+    if twice is not None:
+        raise ValueError(f"columns has {twice!r} twice; leave one out.")
     missing = [name for name in columns if name not in names]
     if missing:
         raise ValueError(
@@ -216,9 +230,13 @@ def _of_dataset(source: Any) -> Source:
     return rewritten(polars.scan_pyarrow_dataset(source), "the dataset")
 
 
-def _of_memory(source: Any) -> ArraySource:
+def _of_memory(source: Any) -> Source:
+    if hasattr(source, "toarray"):
+        raise TypeError("sparse matrices cannot be read in parts; fit them in memory.")
     names = getattr(source, "columns", None)
     X = source.to_numpy() if hasattr(source, "to_numpy") else np.asarray(source)
+    if names is not None and X.dtype.kind not in "fiub":
+        return of_frame(source)
     if X.ndim != 2:
         raise ValueError(f"a table in parts has rows and columns, got an array of shape {X.shape}.")
     if X.dtype.kind not in "fiub":

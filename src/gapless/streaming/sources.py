@@ -128,9 +128,23 @@ class Cut:
     values: Any
 
 
+class InMemory(Source):
+    """A table in this process, whose rows are sent to workers."""
+
+    @abstractmethod
+    def cut(self, first: int, last: int) -> Source:
+        """The table of the rows first … last − 1."""
+
+    def read_on(self, client, run, span, how, task):
+        """Send the rows along: the workers do not have them."""
+        first, last = span
+        part, sent = self.cut(first, last), _cut(how, first, last)
+        return client.submit(_run_on_part, part, run, first, sent, task, pure=False)
+
+
 @dataclass(frozen=True, eq=False)
-class ArraySource(Source):
-    """An array or a table in memory."""
+class ArraySource(InMemory):
+    """An array, or a table of numbers of one type."""
 
     X: Array
     names: tuple[str, ...] | None = None
@@ -157,12 +171,54 @@ class ArraySource(Source):
     def _position(self, name: Any) -> int:
         return name if self.names is None else self.names.index(name)
 
-    def read_on(self, client, run, span, how, task):
-        """Send the rows along: the workers do not have them."""
-        first, last = span
-        part = ArraySource(np.ascontiguousarray(self.X[first:last]), self.names)
-        sent = _cut(how, first, last)
-        return client.submit(_run_on_part, part, run, first, sent, task, pure=False)
+    def cut(self, first, last):
+        """The table of the rows first … last − 1."""
+        return ArraySource(np.ascontiguousarray(self.X[first:last]), self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource(InMemory):
+    """A table of polars with columns of several types, such as numbers and texts."""
+
+    frame: Any
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.frame.height
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self.frame.columns)
+
+    @property
+    def types(self) -> dict[str, str]:  # type: ignore[override]
+        return {name: str(kind) for name, kind in self.frame.schema.items()}
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return np.dtype(np.float64)
+
+    @property
+    def width(self) -> int:
+        return self.frame.width
+
+    def read(self, first, last, features, others):
+        pl = _polars()
+        rows = self.frame.slice(first, last - first)
+        X = rows.select(pl.col(name).cast(pl.Float64) for name in features).to_numpy(order="c")
+        return X, [rows[name].to_numpy() for name in others]
+
+    def cut(self, first, last):
+        """The table of the rows first … last − 1."""
+        return FrameSource(self.frame.slice(first, last - first))
+
+
+def of_frame(source: Any) -> FrameSource:
+    """A table of pandas, polars or pyarrow in memory."""
+    pl = _polars()
+    if isinstance(source, pl.DataFrame):
+        return FrameSource(source)
+    return FrameSource(pl.from_pandas(source) if hasattr(source, "iloc") else pl.from_arrow(source))
 
 
 def _run_on_part(part: Source, run: Any, first: int, how: tuple, task: Any) -> Any:
