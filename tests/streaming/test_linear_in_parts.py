@@ -159,6 +159,8 @@ def test_the_strength_of_a_ridge_is_chosen_by_exact_leave_one_out(weights, fit_i
         np.testing.assert_allclose(getattr(piece.path_, name), expected, rtol=0, atol=1e-7 * size)
     np.testing.assert_allclose(piece.coef_, whole.coef_, rtol=1e-8)
     assert piece.certificate_.kind == "exact"
+    again = certify(piece, parts_of("number", *([weights] if weights else [])), "number", weights)
+    assert again.primal == pytest.approx(piece.certificate_.primal) and again.kind == "exact"
     assert "not corrected for the selection of alpha" in piece.generalization_.method
 
 
@@ -271,3 +273,62 @@ def test_a_time_limit_keeps_the_best_point_and_says_so(monkeypatch):
         model = LogisticRegression(l1_ratio=1, C=0.01).fit(parts_of("answer"), "answer")
     assert model.certificate_.kind == "stopped"
     assert model.coef_.shape == (1, D)
+
+
+def test_a_model_that_is_a_constant_is_not_worse_than_one():
+    """Constants have not seen the rows either on which models are compared with them."""
+    rng = np.random.default_rng(0)
+    noise, order = rng.normal(size=(300, 3)), np.sort(rng.normal(size=300))
+    for model, y in (
+        (Lasso(1.0), order),
+        (PoissonRegressor(alpha=1e4), np.exp(order)),
+        (LogisticRegression(l1_ratio=1, C=1e-4), np.digitize(order, [-1, 1])),
+    ):
+        found = clone(model).fit(in_parts(noise, rows=32), y).generalization_
+        assert found.kind == "balanced", (model, found)
+
+
+def test_columns_of_very_different_size_keep_their_digits():
+    scale = np.array([1e-8, 1, 1e8, 1, 1])
+    columns = (X - X.mean(axis=0)) * scale
+    whole = Lasso(0.01).fit(columns, TABLE["number"])
+    piece = Lasso(0.01).fit(in_parts(columns, rows=ROWS), TABLE["number"])
+    assert piece.certificate_.kind == "optimal"
+    np.testing.assert_allclose(piece.coef_ * scale, whole.coef_ * scale, rtol=0, atol=1e-8)
+    twice = np.column_stack([columns, columns[:, 0]])
+    piece = LinearRegression().fit(in_parts(twice, rows=ROWS), TABLE["number"])
+    np.testing.assert_allclose(piece.coef_[0], piece.coef_[-1], rtol=1e-6)
+    plain = LinearRegression().fit(X - X.mean(axis=0), TABLE["number"])
+    np.testing.assert_allclose(2 * piece.coef_[0] * scale[0], plain.coef_[0], rtol=1e-6)
+
+
+def test_a_stopped_fit_says_what_helps():
+    """Nearly equal columns of large means leave no digits; more time would not help."""
+    far = X[:, :2] + [1e9, -1e7]
+    with pytest.warns(ConvergenceWarning, match="near 0"):
+        LinearRegression(fit_intercept=False).fit(in_parts(far, rows=ROWS), TABLE["number"])
+
+
+def test_equal_targets_leave_nothing_to_explain():
+    for model in (LinearRegression(), Ridge(alpha="loo")):
+        piece = model.fit(in_parts(X, rows=ROWS), np.full(N, 3.1))
+        assert piece.certificate_.kind == "exact"
+
+
+def test_columns_are_found_by_name_to_certify_and_to_score():
+    parts = parts_of("number")
+    fitted = Ridge().fit(parts, "number")
+    turned = in_parts(TABLE.select([*NAMES[::-1], "number", "count"]).lazy(), rows=ROWS)
+    assert certify(fitted, turned, "number").kind == "exact"
+    assert fitted.score(turned, "number") == fitted.score(parts, TABLE["number"])
+    classifier = LogisticRegression().fit(parts_of("answer"), "answer")
+    known = classifier.score(TABLE.select(NAMES), TABLE["answer"])
+    assert classifier.score(parts_of("answer"), "answer") == known
+    counted = PoissonRegressor().fit(parts_of("count"), "count")
+    expected = counted.score(TABLE.select(NAMES), TABLE["count"], TABLE["weight"])
+    found = counted.score(parts_of("count", "weight"), "count", "weight")
+    assert found == pytest.approx(expected)
+    with pytest.raises(ValueError, match="no column 'x0'"):
+        certify(fitted, TABLE.select("x1", "number").lazy(), "number")
+    with pytest.raises(ValueError, match="fitted to 5"):
+        certify(fitted, in_parts(X[:, :2]), TABLE["number"])

@@ -148,12 +148,14 @@ def _best(H: Array, g: Array, w: Array, penalty: Penalty, shape: tuple[int, ...]
         return _solved(H, l2, H @ w - g)
     if not np.any(H):
         return penalty.prox(np.zeros(shape), 1.0).reshape(-1)
-    # With H = AᵀA it is least squares on as many rows as H has ranks.
-    values, vectors = np.linalg.eigh(H)
+    # With H = AᵀA it is least squares on as many rows as H has ranks, which are those of H in units
+    # in which its diagonal is 1.
+    scale = _units(H)
+    values, vectors = np.linalg.eigh(H * scale[:, None] * scale)
     kept = values > len(w) * EPS * values[-1]
-    roots = np.sqrt(values[kept])
-    A = (vectors[:, kept] * roots).T
-    target = A @ w - (vectors[:, kept].T @ g) / roots
+    values, vectors = values[kept], vectors[:, kept]
+    A = (vectors * np.sqrt(values)).T / scale
+    target = A @ w - (vectors.T @ (scale * g)) / np.sqrt(values)
     small = Problem(
         Design(np.ascontiguousarray(A)), target, Squared(), penalty, np.ones(len(A)), False
     )
@@ -161,11 +163,16 @@ def _best(H: Array, g: Array, w: Array, penalty: Penalty, shape: tuple[int, ...]
     return solve(small, start=start, tol=INNER).parameters.w
 
 
+def _units(H: Array) -> Array:
+    """What the rows and columns of H are multiplied by to have a diagonal of 1."""
+    diagonal = np.diag(H)
+    return 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+
+
 def _solved(H: Array, l2: Array, right: Array) -> Array:
     """(H + diag(l2))⁻¹·right, in units in which the diagonal is 1; the shortest if singular."""
     whole = H + np.diag(l2)
-    diagonal = np.diag(whole)
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scale = _units(whole)
     scaled = whole * scale[:, None] * scale
     try:
         factor = scipy.linalg.cho_factor(scaled)
@@ -176,4 +183,10 @@ def _solved(H: Array, l2: Array, right: Array) -> Array:
             return found + scale * scipy.linalg.cho_solve(factor, scale * rest)
     except scipy.linalg.LinAlgError:
         pass
-    return np.linalg.lstsq(whole, right, rcond=1e-12)[0]
+    values, vectors = np.linalg.eigh(scaled)
+    kept = values > 1e-12 * values[-1]
+    some = vectors[:, kept]
+    found = scale * (some @ ((some.T @ (scale * right)) / values[kept]))
+    # What moves it without a change of the quadratic makes it the shortest.
+    basis, _ = np.linalg.qr(scale[:, None] * vectors[:, ~kept])
+    return found - basis @ (basis.T @ found)

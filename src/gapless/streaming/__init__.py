@@ -29,6 +29,6 @@ if TYPE_CHECKING:
     from .passes import Task, each_part, total
     from .sources import Rows, Unreadable
     from .spread import Spread, SpreadOf
-    from .training import Training, opened
+    from .training import Training, named_columns, opened
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .parts import Parts, in_parts
+from .parts import Parts, in_parts, is_in_parts
 from .sources import Rows, Source, rows_of
 
 Array = np.ndarray
@@ -87,6 +87,20 @@ def opened(X: Any, y: Any = None, sample_weight: Any = None, *, needs_y: bool = 
         raise ValueError("the table has no columns besides the target; there is nothing to fit.")
     parts.source.check_features(features)
     return Training(replace(parts, columns=features), y, weights)
+
+
+def named_columns(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Target and weights as arrays, if they are names of columns of a table in parts."""
+    if not (isinstance(y, str) or isinstance(sample_weight, str)) or not is_in_parts(X):
+        return y, sample_weight
+    source = in_parts(X).source
+    y, weights = (
+        _checked(source, each, name) for each, name in ((y, "y"), (sample_weight, "weights"))
+    )
+    names = [each for each in (y, weights) if isinstance(each, str)]
+    found = iter(source.read(0, source.n, (), names)[1])
+    y, weights = (next(found) if isinstance(each, str) else each for each in (y, weights))
+    return y, weights
 
 
 def _checked(source: Source, values: Any, name: str) -> Any:

@@ -36,7 +36,13 @@ if TYPE_CHECKING:
     from .fitted import LARGE_ROWS, LARGE_WORK, Fitted, asymmetric, row_scores
     from .folds import FOLDS, dealt, drawn, mean_losses, splits
     from .held_out import LARGE_SAMPLE, METHODS, Estimate, by_formula, by_refits
-    from .in_parts import ScoreSums, described_in_parts, judged_in_parts, share_in_parts
+    from .in_parts import (
+        FIRST_RIVAL,
+        ScoreSums,
+        described_in_parts,
+        judged_in_parts,
+        share_in_parts,
+    )
     from .leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out
     from .leave_one_out._base import LARGEST_SYSTEM, members, squares_of
     from .leave_one_out.distinct import (

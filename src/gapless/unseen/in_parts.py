@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .paired import PART, SURE
+from .paired import PART, PART_OF_CONSTANT, SURE
 from .result import Generalization, sentence
 from .without_targets import NEITHER as NO_VERSION
 from .without_targets import unknown
@@ -105,10 +105,12 @@ def judged_in_parts(
     rivals: list[tuple[str, bool]],
     method: str,
     neither: str = NEITHER,
+    constant: int = CONSTANT,
 ) -> Generalization:
     """The score on unseen rows and a verdict; `rivals` are names, and whether each is simpler.
 
-    `neither` are the words for rivals that are no better.
+    `neither` are the words for rivals that are no better, and `constant` is the column of what
+    constants lose on rows that they have not seen either.
     """
     if has_classes:
         train, _ = found.share(WRONG)
@@ -116,7 +118,7 @@ def judged_in_parts(
     else:
         train, _ = found.ratio(TRAIN)
         unseen, error = found.ratio(UNSEEN)
-    kind, advice = _judgement(found, rivals, neither)
+    kind, advice = _judgement(found, rivals, neither, constant)
     return Generalization(
         metric=metric,
         train=train,
@@ -171,10 +173,12 @@ def share_in_parts(
     return Generalization(metric, train, unseen, error, train - unseen, method, None, verdict)
 
 
-def _judgement(found: ScoreSums, rivals: list[tuple[str, bool]], neither: str) -> tuple[str, str]:
+def _judgement(
+    found: ScoreSums, rivals: list[tuple[str, bool]], neither: str, constant: int
+) -> tuple[str, str]:
     enough = PART * max(found.mean(CONSTANT), 0.0)
-    gain, surprise = found.lead(CONSTANT)
-    if gain > 0 and surprise > SURE:
+    gain, surprise = found.lead(constant)
+    if gain > PART_OF_CONSTANT * max(found.mean(CONSTANT), 0.0) and surprise > SURE:
         return "over-fitted", "a constant predicts unseen rows better"
     best: tuple[float, str, bool] | None = None
     for k, (name, is_simpler) in enumerate(rivals):

@@ -208,7 +208,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     def _certified_in_parts(self, X, y, sample_weight=None) -> Certificate:
         """The certificate, recomputed from a table in parts and the stored coefficients."""
         check_is_fitted(self)
-        fit = FitInParts.of(self, X, y, sample_weight)
+        fit = FitInParts.of(self._settled(), X, y, sample_weight)
+        fit.take_columns(self.n_features_in_, getattr(self, "feature_names_in_", None))
         return fit.certify(np.atleast_2d(dense(self.coef_)), np.atleast_1d(self.intercept_))
 
     # ---- what a subclass defines -----------------------------------------------------------------

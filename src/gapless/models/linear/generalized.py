@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Unused
 from ...losses import Gamma, Loss, Poisson, Squared, Tweedie
 from ...penalties import L2
+from ...streaming import is_in_parts, named_columns
 from ...unseen import CV, LOO, ExplainedLoss
 from ._base import SELECT, LinearModel
 from .offsets import OFFSET, with_offset, without_offset
@@ -120,18 +122,25 @@ class GeneralizedLinearRegressor(LinearRegressor):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; or a table in parts.
         y : array-like of shape (n_samples,)
-            Their targets.
+            Their targets; for a table in parts also the name of its column.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
+            Their weights; for a table in parts also the name of its column.
 
         Returns
         -------
         score : float
             1 − D(y, predictions)/D(y, the best constant rate), D the weighted sum of deviances.
         """
-        y, weights = self._without_offset(y, sample_weight, offset)
+        y, weights = named_columns(X, y, sample_weight)
+        y, weights = self._without_offset(y, weights, offset)
+        if is_in_parts(X):
+            # The rows are checked as they are predicted.
+            y = column_or_1d(y, dtype=np.float64)
+            weights = _check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
+            self._loss().check_targets(y)
+            return self._own_scoring(self, X, y, weights)
         data = self._read(X, y, weights, reset=False)
         self._loss().check_targets(data.y)
         return self._own_scoring(self, X, data.y, data.sample_weight)

@@ -24,7 +24,7 @@ from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, limit_name, time_limit
 from ..._ground.progress import ProgressLine
 from ..._ground.validation import Training as Memory
-from ...certificates import Certificate, judged, why_endless
+from ...certificates import CURE, Certificate, judged, why_endless
 from ...penalties import Penalty
 from ...problem import (
     DualSums,
@@ -50,7 +50,14 @@ from ...streaming import (
     opened,
     total,
 )
-from ...unseen import LOO, Generalization, ScoreSums, judged_in_parts, uncorrected
+from ...unseen import (
+    FIRST_RIVAL,
+    LOO,
+    Generalization,
+    ScoreSums,
+    judged_in_parts,
+    uncorrected,
+)
 from .problems import dense, pack, stored_coefficients, unpack
 from .ridge_in_parts import LeaveOneOut, Spectrum, chosen_path, strengths_below
 
@@ -61,6 +68,8 @@ EPS = float(np.finfo(float).eps)
 FOLDS = 5
 # Weak duality holds for unpenalised coefficients up to this multiple of their usual size.
 FAR = 1e3
+# A dual point on the edge of what is feasible is also tried this far inside.
+ROOMS = (0.0, 1e-12, 1e-10, 1e-8)
 # A Hessian of more unknowns than this is too large to be sent and solved.
 MOST_UNKNOWNS = 6000
 # Other versions of a fit: their name, whether they are simpler, the factor of their penalty.
@@ -73,6 +82,11 @@ SEPARATED = (
     "keeps falling as they grow; add a penalty."
 )
 FURTHER = "fit again with more time"
+# What helps a fit that ended by itself.
+UNITS = (
+    "bring the columns to about the same size, such as their standard deviations, and near 0; "
+    "sums of squares hide what is much smaller"
+)
 # The solvers of gapless that are, or end with, Newton steps.
 NEWTON = ("auto", "newton", "newton_cholesky", "prox_newton", "lbfgs")
 
@@ -150,26 +164,49 @@ class Evaluate:
 
 @dataclass(frozen=True, eq=False)
 class Prove:
-    """The task of the certificate: P at the end, and D at a dual point, of every problem."""
+    """The task of the certificate: P at the end, and D at a dual point, of every problem.
+
+    The slopes at the null models, by fold, give those of the other folds.
+    """
 
     of_part: OfPart
     each: Sequence[tuple[Any, ...]]
     nulls: Sequence[Parameters]
 
     def __call__(self, rows: Rows) -> Listed:
-        """The sums of each problem, and what its null model loses there."""
+        """The sums of each problem, what its null model loses there, and slopes by fold."""
         problems = self.of_part.problems(self.of_part.memory(rows))
         sums = [dual_sums(problem, *how) for problem, how in zip(problems, self.each)]
         losses = [
             problem.weighted_sum(_at_null(problem, null) - problem.loss.smallest(problem.y))
             for problem, null in zip(problems, self.nulls)
         ]
-        return Listed([*sums, *losses])
+        by_fold: list[Any] = [None] * FOLDS
+        slopes = [_slopes_at_null(problem, null) for problem, null in zip(problems, self.nulls)]
+        by_fold[self.of_part.fold(rows)] = Listed(slopes)
+        return Listed([*sums, *losses, Listed(by_fold)])
 
 
 def _at_null(problem: Problem, null: Parameters) -> Array:
+    return problem.row_losses(_scores_of_null(problem, null))
+
+
+def _scores_of_null(problem: Problem, null: Parameters) -> Array:
     shape = (problem.n,) if problem.outputs is None else (problem.n, problem.outputs)
-    return problem.row_losses(np.zeros(shape) + null.b)
+    return np.zeros(shape) + null.b
+
+
+def _slopes_at_null(problem: Problem, null: Parameters) -> Array:
+    """Gradient and Hessian of the losses in the biases at the null model, side by side."""
+    z, y, s = _scores_of_null(problem, null), problem.y, problem.weights
+    slope = problem.loss.gradient(y, z)
+    if problem.outputs is None:
+        return np.array([[s @ slope, s @ problem.loss.curvature(y, z)]])
+    a, f = problem.loss.hessian_factors(y, z, slope)
+    H = np.diag(s @ a)
+    if f is not None:
+        H -= (s[:, None] * f).T @ f
+    return np.column_stack([s @ slope, H])
 
 
 @dataclass(eq=False)
@@ -181,6 +218,8 @@ class FitInParts:
     line: ProgressLine
     # The last sums of each fold, for each problem.
     by_fold: Any = None
+    # What moves the null models of each fold; None before the certificate.
+    null_slopes: Any = None
 
     status: str = "optimal"
     # The parameters whose values the fit has chosen.
@@ -222,6 +261,18 @@ class FitInParts:
             each.primal = sums.value + each.problem.penalty.value(each.at.w)
             each.end = each.at
         return sum(self._certificates(towards=True))  # type: ignore[return-value]
+
+    def take_columns(self, count: int, names: Array | None) -> None:
+        """Take the columns of a fitted model, in its order; an error if some are not there."""
+        parts = self.training.parts
+        if names is not None and self.training.feature_names is not None:
+            parts = in_parts(parts, columns=list(names))
+            self.training = replace(self.training, parts=parts)
+        if len(parts.columns) != count:
+            raise ValueError(
+                f"X has {len(parts.columns)} features, but the model was fitted to {count}; pass "
+                "the table of the fit."
+            )
 
     def warn_if_stopped(self, certificate: Certificate) -> None:
         """Warn that the gap is too large, and what would help."""
@@ -425,9 +476,20 @@ class FitInParts:
         task = Prove(self.of_part, each, self.nulls)
         found = total(self.training, task, line=self.line, what="certificate")
         K, norms = len(descents), np.sqrt(self.look.squares)
+        self.null_slopes = found[2 * K]
         return [
-            certified(descent, how, sums, above, norms, self.training.n, self.model.tol)
-            for descent, how, sums, above in zip(descents, each, found[:K], found[K:])
+            certified(
+                descent,
+                how,
+                sums,
+                above,
+                norms,
+                self.training.n,
+                self.model.tol,
+                is_constant=not self.has_classes and self.look.smallest == self.look.largest,
+                cure=_cure(descent, towards),
+            )
+            for descent, how, sums, above in zip(descents, each, found[:K], found[K : 2 * K])
         ]
 
     @cached_property
@@ -477,7 +539,8 @@ class FitInParts:
             [each.found for each in self.descents],
             self._without_folds(),
             self.nulls,
-            [self._without_folds(factor) for _, _, factor in rivals],
+            [self._without_folds(factor) for _, _, factor in rivals]
+            + [self._nulls_without_folds()],
         )
         found = total(self.training, task, line=self.line, what="held-out parts")
         how = "" if self.is_of_squares else ", one Newton step each"
@@ -487,6 +550,7 @@ class FitInParts:
             self.has_classes,
             [(name, is_simpler) for name, is_simpler, _ in rivals],
             f"{len(used)} folds of parts{how}",
+            constant=FIRST_RIVAL + len(rivals),
         )
         return uncorrected(judged, self.tuned)
 
@@ -519,6 +583,21 @@ class FitInParts:
                 for k, (each, problem) in enumerate(zip(self.descents, problems))
             ]
             for own in self.by_fold
+        ]
+
+    def _nulls_without_folds(self) -> list[list[Parameters]]:
+        """The models without features that have not seen each fold, by one Newton step."""
+        if self.null_slopes is None:
+            return [self.nulls] * FOLDS
+        whole = _sum([own for own in self.null_slopes if own is not None])
+        return [
+            [
+                null if not each.problem.fit_bias or own is None else _moved_null(null, all_ - mine)
+                for each, null, all_, mine in zip(
+                    self.descents, self.nulls, whole, own or [None] * len(whole)
+                )
+            ]
+            for own in self.null_slopes
         ]
 
     # ---- what is learned -------------------------------------------------------------------------
@@ -567,6 +646,12 @@ def _without(sums: Quadratic | None, own: Any, k: int) -> Quadratic:
     """The sums of a problem without those of a fold, which may have no parts."""
     assert sums is not None
     return sums if own is None else sums - own[k]
+
+
+def _moved_null(null: Parameters, slopes: Array) -> Parameters:
+    """The model without features after a Newton step in its biases; see `_slopes_at_null`."""
+    step = np.linalg.pinv(slopes[:, 1:], rcond=1e-10, hermitian=True) @ slopes[:, 0]
+    return Parameters(null.w, null.b - step.reshape(np.shape(null.b)))
 
 
 def _scaled(penalty: Penalty, factor: float) -> Penalty:
@@ -623,9 +708,19 @@ def _dual_point(descent: Descent, towards: bool = False) -> tuple[Any, ...]:
     # After the whole step, all slopes together are those of the end to first order.
     v = -sums.moved(w, b).of_w
     v = _within(problem, v)
-    scales = tuple(c * (1 - 1e-12) if c < 1 else c for c in problem.penalty.feasible_scales(v))
+    scales = problem.penalty.feasible_scales(v)
+    if not _is_ridge(problem):
+        # The sums over θ itself differ from v by rounding, and must be feasible as well.
+        scales = tuple(c * (1 - room) for c in scales for room in ROOMS)
     kept = tuple(c for c in scales if c > 0) or (0.0,)
     return (at.w, at.b), (w, b), (end.w, end.b), kept
+
+
+def _cure(descent: Descent, is_given: bool) -> str:
+    """What helps if the gap is too large, for given coefficients or those of the fit."""
+    if is_given:
+        return "fit again"
+    return UNITS if descent.is_done else CURE
 
 
 def _within(problem: Problem, v: Array) -> Array:
@@ -643,8 +738,14 @@ def certified(
     norms: Array,
     n: int,
     tol: float,
+    *,
+    is_constant: bool,
+    cure: str,
 ) -> Certificate:
-    """The certificate from the sums of the last pass; `norms` are those of the columns."""
+    """The certificate from the sums of the last pass; `norms` are those of the columns.
+
+    `is_constant` says that all targets are equal, and `cure` what helps if the gap is too large.
+    """
     problem, end, scales = descent.problem, descent.found, how[3]
     penalty = problem.penalty
     primal = sums.loss + penalty.value(end.w)
@@ -668,8 +769,9 @@ def certified(
         tol=tol,
         rounding=rounding,
         exact=problem.loss.name == "squared" and _is_ridge(problem),
+        is_constant=is_constant,
         method="gradient",
-        cure=FURTHER,
+        cure=cure,
     )
     # The sample shows that the loss falls for ever; the margin, that no other row is in the way.
     z = problem.predictions(end.w, end.b)

@@ -16,6 +16,7 @@ from ..._ground.docstrings import described
 from ..._ground.stored import Declaration, Labels, Number, Numbers, column_count, score_count
 from ..._ground.validation import read_classification, read_regression
 from ...losses import Loss
+from ...streaming import named_columns
 from ...unseen import (
     Calibration,
     Intervals,
@@ -71,6 +72,25 @@ class LinearRegressor(RegressorMixin, LinearModel):
             return self._respond(self._scores(X))
         return predict_with_intervals(self, X, interval)
 
+    def score(self, X, y, sample_weight=None):
+        """The R² of the predictions for X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a table in parts
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets; for a table in parts also the name of its column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; for a table in parts also the name of its column.
+
+        Returns
+        -------
+        score : float
+            1 minus the sum of squared errors over that of the mean.
+        """
+        return super().score(X, *named_columns(X, y, sample_weight))
+
     def _respond(self, scores: Array) -> Array:
         """The predictions for scores."""
         return scores
@@ -122,6 +142,25 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """
         scores = self._scores(X)
         return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+
+    def score(self, X, y, sample_weight=None):
+        """The accuracy of the predictions for X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a table in parts
+            The rows.
+        y : array-like of shape (n_samples,)
+            The classes; for a table in parts also the name of its column.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; for a table in parts also the name of its column.
+
+        Returns
+        -------
+        score : float
+            The share of rows whose class is right.
+        """
+        return super().score(X, *named_columns(X, y, sample_weight))
 
     @described(ROWS)
     def predict(self, X):
