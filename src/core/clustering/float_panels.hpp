@@ -3,7 +3,6 @@
 // replaced by means of rows.
 #pragma once
 
-#include <cfloat>
 #include <limits>
 #include <vector>
 
@@ -42,7 +41,7 @@ public:
     double offset() const { return offset_; }
     float limit(double q) const { return below_largest(slope_ * q + offset_); }
     static float below_largest(double value) {
-        return value < 1e38 ? static_cast<float>(value) : FLT_MAX;
+        return value < 1e38 ? static_cast<float>(value) : std::numeric_limits<float>::max();
     }
 
 private:

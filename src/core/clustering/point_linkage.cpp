@@ -29,7 +29,7 @@ PointLinkage::PointLinkage(PointMethod method, const double* x, const double* we
       weights_(weights, weights + rows),
       inverse_weights_(FloatPanels::panels_of(rows) * lanes, 0.0f),
       near_(rows),
-      limit_(FloatPanels::panels_of(rows) * lanes, FLT_MAX),
+      limit_(FloatPanels::panels_of(rows) * lanes, std::numeric_limits<float>::max()),
       row_(rows) {
     merges_.reserve(rows - 1);
     for (Index i = 0; i < rows; ++i) {
@@ -64,7 +64,7 @@ NearestOne PointLinkage::search_part(Index place, const float* row, Index first_
     float limits[lanes], sums[lanes];
     const float own = inverse_weights_[place];
     float slope = 0, offset = 0;
-    std::fill_n(limits, lanes, FLT_MAX);
+    std::fill_n(limits, lanes, std::numeric_limits<float>::max());
     // Towards the first place: in the order of their content, the nearest rows are often the last
     // ones before.
     for (Index p = last_panel - 1; p >= first_panel; --p) {
@@ -159,7 +159,7 @@ void PointLinkage::merge(Index one, Index other, Team& team) {
     panels_.put(one, row.data());
     panels_.clear(other);
     near_.remove(other);
-    limit_[other] = FLT_MAX;
+    limit_[other] = std::numeric_limits<float>::max();
     --alive_;
     for (const Index p : near_.nearest_to(one, other, one + 1, places_)) {
         near_.forget(p, near_.at(p));
@@ -193,7 +193,7 @@ void PointLinkage::compact() {
     }
     for (Index p = count; p < places_; ++p) {
         panels_.clear(p);
-        weights_[p] = 0, limit_[p] = FLT_MAX;
+        weights_[p] = 0, limit_[p] = std::numeric_limits<float>::max();
         near_.remove(p);
     }
     places_ = count;

@@ -24,7 +24,7 @@ SpanningTree::SpanningTree(const double* x, Index rows, Index columns, const Con
       panels_(x, rows, columns, context),
       key_(FloatPanels::panels_of(rows) * FloatPanels::lanes, infinity),
       least_(FloatPanels::panels_of(rows), infinity),
-      limit_(FloatPanels::panels_of(rows) * FloatPanels::lanes, FLT_MAX),
+      limit_(FloatPanels::panels_of(rows) * FloatPanels::lanes, std::numeric_limits<float>::max()),
       from_(rows, 0),
       row_(rows) {
     for (Index i = 0; i < rows; ++i) row_[i] = i;
@@ -41,7 +41,7 @@ void SpanningTree::remove(Index place) {
     }
     panels_.clear(last);
     // An empty place is infinitely far, which is not within this.
-    key_[last] = infinity, limit_[last] = FLT_MAX;
+    key_[last] = infinity, limit_[last] = std::numeric_limits<float>::max();
     find_least(place / FloatPanels::lanes);
     find_least(last / FloatPanels::lanes);
 }

@@ -12,7 +12,7 @@ Index widest_column(const float* values, Index w, const Index* begin, const Inde
     std::vector<double> sums(w), squares(w);
     const Index step = std::max<Index>((end - begin) / spread_sample, 1);
     double count = 0;
-    for (const Index* row = begin; row < end; row += std::min(step, end - row), ++count)
+    for (const Index* row = begin; row < end; row += std::min<Index>(step, end - row), ++count)
         for (Index j = 0; j < w; ++j) {
             const double value = values[*row * w + j];
             sums[j] += value;
