@@ -1,5 +1,7 @@
 """Linear models of tables in parts: the fit in memory, its proof, and scores on unseen parts."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -20,6 +22,7 @@ from gapless import (
     RiskRegressor,
     TweedieRegressor,
     certify,
+    generalize,
     in_parts,
     load,
     save,
@@ -332,3 +335,13 @@ def test_columns_are_found_by_name_to_certify_and_to_score():
         certify(fitted, TABLE.select("x1", "number").lazy(), "number")
     with pytest.raises(ValueError, match="fitted to 5"):
         certify(fitted, in_parts(X[:, :2]), TABLE["number"])
+
+
+def test_a_copy_without_its_table_is_judged_again():
+    for model, target in ((Ridge(3.0), "number"), (LogisticRegression(), "answer")):
+        fitted = model.fit(parts_of(target), target)
+        again = generalize(pickle.loads(pickle.dumps(fitted)), parts_of(target), target)
+        assert again.unseen == pytest.approx(fitted.generalization_.unseen, abs=1e-9)
+        assert again.kind == fitted.generalization_.kind
+    with pytest.raises(ValueError, match="groups cannot be used"):
+        generalize(fitted, parts_of("answer"), "answer", groups=np.zeros(N))

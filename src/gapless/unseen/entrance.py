@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates import known_offset
+from ..streaming import is_in_parts
 from .fitted import Array
 from .leave_one_out import NotAvailable
 from .resampled_clusters import ResampledClusters
@@ -91,6 +92,16 @@ def generalize(
             "pass a fitted gapless model, such as gapless.Ridge, or use scikit-learn's "
             "cross_val_score."
         )
+    in_parts = getattr(model, "_generalized_in_parts", None)
+    if in_parts is not None and is_in_parts(X):
+        given = {"scoring": scoring, "groups": groups, "time": time, "offset": offset}
+        wrong = [name for name, value in given.items() if value is not None]
+        if wrong:
+            raise ValueError(
+                f"{' and '.join(wrong)} cannot be used with tables in parts; leave it out, or pass "
+                "a sample of the rows as an array."
+            )
+        return in_parts(X, y, sample_weight)
     fitted = rebuild(X, y, sample_weight, **known_offset(model, offset))
     result = measure(model, fitted, scoring=scoring, groups=groups, time=time)
     return uncorrected(result, model._tuned())

@@ -38,6 +38,7 @@ from ...unseen import (
     JUDGED,
     LOO,
     Fitted,
+    Generalization,
     NotAvailable,
     Remembering,
     measure,
@@ -207,10 +208,21 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _certified_in_parts(self, X, y, sample_weight=None) -> Certificate:
         """The certificate, recomputed from a table in parts and the stored coefficients."""
+        return self._again_in_parts(X, y, sample_weight)[1]
+
+    def _generalized_in_parts(self, X, y, sample_weight=None) -> Generalization:
+        """The score on parts that Newton steps from the stored coefficients have not seen."""
+        return uncorrected(
+            self._again_in_parts(X, y, sample_weight)[0].generalization(), self._tuned()
+        )
+
+    def _again_in_parts(self, X, y, sample_weight) -> tuple[FitInParts, Certificate]:
+        """A fit that stands at the stored coefficients, and its certificate."""
         check_is_fitted(self)
         fit = FitInParts.of(self._settled(), X, y, sample_weight)
         fit.take_columns(self.n_features_in_, getattr(self, "feature_names_in_", None))
-        return fit.certify(np.atleast_2d(dense(self.coef_)), np.atleast_1d(self.intercept_))
+        coef, intercept = np.atleast_2d(dense(self.coef_)), np.atleast_1d(self.intercept_)
+        return fit, fit.certify(coef, intercept)
 
     # ---- what a subclass defines -----------------------------------------------------------------
 
