@@ -84,6 +84,24 @@ def test_groups_reach_the_gap_where_rounding_hides_the_last_steps(loss):
         assert certificate.kind == "optimal", (seed, certificate)
 
 
+@pytest.mark.parametrize(
+    "loss, seed, n, far",
+    [*(("poisson", seed, 24, 50.0) for seed in (1, 5, 6, 8, 12)), ("logistic", 12, 150, 1e3)],
+)
+def test_repeated_free_columns_do_not_hide_the_bound(loss, seed, n, far):
+    """Nothing but rounding is left of their difference, and it must not stand for a column."""
+    problem = unfriendly(FITTED[loss](), by_name("none"), seed, n, far)
+    certificate = certify(problem, solve(problem).parameters)
+    assert certificate.kind == "optimal", certificate
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 8])
+def test_a_fixed_point_keeps_the_dual_point_of_its_own_tangents(seed):
+    problem = unfriendly(FITTED["hinge"](), by_name("mcp"), seed)
+    certificate = certify(problem, solve(problem).parameters)
+    assert certificate.kind == "stationary", certificate
+
+
 @pytest.mark.parametrize("penalty", ["none", "l1", "l2_norm"])
 def test_huber_is_solved_for_targets_far_beyond_its_width(penalty):
     rng = np.random.default_rng(1)

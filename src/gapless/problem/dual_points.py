@@ -255,15 +255,22 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
         return free.times(scale * delta)
     values, vectors = eigenvectors(gram)
     strong = values > 1e-6 * max(values[-1], 0.0)
-    delta = vectors[:, strong] @ ((vectors[:, strong].T @ rest) / values[strong])
-    shift = free.times(scale * delta)
+
+    def along_strong(rest: Array) -> Array:
+        delta = (vectors[:, strong].T @ rest).T / values[strong]
+        return free.times((delta @ vectors[:, strong].T * scale).T)
+
+    shift = along_strong(rest)
     # The Gram matrix knows its small eigenvalues only to eps times the largest. Computed from the
     # combined columns themselves they are accurate, which handles condition numbers (polynomial
     # features, 1e12) that squaring puts out of reach.
     if not strong.all():
         columns = free.times(scale[:, None] * vectors[:, ~strong])
-        length = column_norms(columns)
-        columns = columns[:, length > 64 * EPS] / length[length > 64 * EPS]
+        # Nearly nothing is left of repeated columns: what eps in the vectors makes of the others
+        # would stand for it.
+        columns -= along_strong(scale[:, None] * free.transposed_times(omega[:, None] * columns))
+        columns, length, _ = _uninterrupted(scipy.linalg.svd, columns, False)
+        columns = columns[:, length > 64 * EPS]
         inner = columns.T @ (omega[:, None] * columns)
         shift = shift + columns @ _least_solution(inner, columns.T @ (theta - omega * shift))
     return shift

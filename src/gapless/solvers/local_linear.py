@@ -62,8 +62,9 @@ def local_linear(problem: Problem, start: Parameters) -> Iterator[Point]:
         found = gathered(problem, found)
         reached = problem.primal(found.w, found.b)
         # At a fixed point the solution is the same, but only now has it a dual point. It may be
-        # higher by the tolerance of its problem; the start is then kept, with that point.
-        if reached <= primal + 8 * EPS * (abs(primal) + problem.scale):
+        # higher by the tolerance of its problem; the start is then kept, with that point, as a dual
+        # point at a P that is higher by more than its last bits would not be taken.
+        if reached <= primal + 4 * EPS * abs(primal):
             at = found
             yield Point(found.w, found.b, theta=found.theta, primal=reached)
         else:
