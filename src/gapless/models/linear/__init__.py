@@ -4,7 +4,8 @@ One file for each kind of model: `least_squares`, `ridge`, `lasso`, `multi_task`
 (with `kkt` and `hard_margin`), `logistic`. `tasks` reads data and predicts numbers or classes,
 `problems` goes from data to what is minimised. Strengths are chosen in `tuning` and the files with
 "cv" in their name: `strengths` says where to look, `path_following` solves there and holds rows
-out, `path` is what was found, and `path_choice` corrects the score of the winner.
+out, `path` is what was found, and `path_choice` corrects the score of the winner. Tables in parts
+are fitted by `in_parts`, whose tasks, proof and choice of a ridge are in files of that ending.
 """
 
 from typing import TYPE_CHECKING

@@ -47,7 +47,7 @@ from ...unseen import (
 )
 from . import summaries
 from .deferred import Deferred, are_exact, changed, may_wait
-from .in_parts import FitInParts, check_fits_in_parts, scores_in_parts
+from .in_parts import FitInParts, check_fits_in_parts
 from .parameters import DATA
 from .path_choice import PathChoice
 from .problems import (
@@ -61,6 +61,7 @@ from .problems import (
     widened,
     without_empty_columns,
 )
+from .tasks_in_parts import scores_in_parts
 from .tuning import exact_starts, tune
 
 Array = np.ndarray
@@ -622,8 +623,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         """Xw + b, (n,) or (n, K) as the coefficients are."""
         check_is_fitted(self)
         if is_in_parts(X):
-            names = getattr(self, "feature_names_in_", None)
-            return scores_in_parts(X, names, self.coef_, self.intercept_)
+            return scores_in_parts(X, self)
         design, coef = self._design(X), dense(self.coef_)
         coef = np.ascontiguousarray(coef.T, dtype=np.result_type(coef, design.dtype))
         return design.times(coef) + self.intercept_

@@ -20,30 +20,22 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
-from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, limit_name, time_limit
 from ..._ground.progress import ProgressLine
 from ..._ground.validation import Training as Memory
-from ...certificates import CURE, Certificate, judged, why_endless
+from ...certificates import Certificate, judged
 from ...penalties import Penalty
 from ...problem import (
-    DualSums,
     Parameters,
     Problem,
     Quadratic,
-    dual_sums,
-    quadratic_at,
-    rounding_of,
 )
 from ...solvers import Descent, Solution, Trace, minimised, newton_on_sums, solve_many
 from ...streaming import (
+    FOLDS,
+    Folds,
     Look,
-    Rows,
     Training,
-    checked_labels,
-    checked_numbers,
-    checked_weights,
-    each_part,
     first_means,
     in_parts,
     look_at,
@@ -54,22 +46,17 @@ from ...unseen import (
     FIRST_RIVAL,
     LOO,
     Generalization,
-    ScoreSums,
     judged_in_parts,
     uncorrected,
 )
-from .problems import dense, pack, stored_coefficients, unpack
+from .problems import pack, stored_coefficients, unpack
+from .proof_in_parts import certified, cure_of, dual_point, is_ridge
 from .ridge_in_parts import LeaveOneOut, Spectrum, chosen_path, strengths_below
+from .tasks_in_parts import Evaluate, Judge, Listed, OfPart, Prove
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Parts are dealt to so many folds, each of which is left out once to judge the fit.
-FOLDS = 5
-# Weak duality holds for unpenalised coefficients up to this multiple of their usual size.
-FAR = 1e3
-# A dual point on the edge of what is feasible is also tried this far inside.
-ROOMS = (0.0, 1e-12, 1e-10, 1e-8)
 # A Hessian of more unknowns than this is too large to be sent and solved.
 MOST_UNKNOWNS = 6000
 # Other versions of a fit: their name, whether they are simpler, the factor of their penalty.
@@ -77,136 +64,9 @@ VERSIONS = (
     ("a penalty ten times as strong", True, 10.0),
     ("a penalty a tenth as strong", False, 0.1),
 )
-SEPARATED = (
-    "no minimiser exists: coefficients without a penalty separate the classes, so the objective "
-    "keeps falling as they grow; add a penalty."
-)
 FURTHER = "fit again with more time"
-# What helps a fit that ended by itself.
-UNITS = (
-    "bring the columns to about the same size, such as their standard deviations, and near 0; "
-    "sums of squares hide what is much smaller"
-)
 # The solvers of gapless that are, or end with, Newton steps.
 NEWTON = ("auto", "newton", "newton_cholesky", "prox_newton", "lbfgs")
-
-
-class Listed(list):
-    """Answers to several questions, added one by one; None where nothing was asked."""
-
-    def __add__(self, other):
-        return Listed(b if a is None else a if b is None else a + b for a, b in zip(self, other))
-
-
-@dataclass(frozen=True, eq=False)
-class OfPart:
-    """How the rows of a part become the problems of an estimator; sent to where the rows are."""
-
-    model: Any
-    rows: int
-    center: Array | None
-    classes: Array | None = None
-    factors: Array | None = None
-
-    def memory(self, rows: Rows) -> Memory:
-        """The rows as training data in memory."""
-        weights = checked_weights(rows)
-        if self.classes is None:
-            return Memory(rows.X, checked_numbers(rows), weights, weights)
-        labels = checked_labels(rows)
-        codes = np.minimum(np.searchsorted(self.classes, labels), len(self.classes) - 1)
-        codes = codes.astype(np.int64)
-        of_fit = weights if self.factors is None else weights * self.factors[codes]
-        return Memory(rows.X, codes, weights, of_fit, self.classes)
-
-    def problems(self, data: Memory) -> list[Problem]:
-        """The problems of these rows, around the center; one for each column of scores."""
-        made = self.model._problems(data)
-        if len(made) == 1 and made[0].outputs is not None and made[0].loss.task == "regression":
-            whole = made[0]
-            made = [
-                replace(whole, y=np.ascontiguousarray(whole.y[:, k]), outputs=None)
-                for k in range(whole.outputs or 0)
-            ]
-        if self.center is None:
-            return made
-        design = made[0].design.shifted(self.center)
-        return [replace(problem, design=design) for problem in made]
-
-    def fold(self, rows: Rows) -> int:
-        """The fold that a part belongs to."""
-        return rows.first // self.rows % FOLDS
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluate:
-    """The task of a Newton step: the sums of every problem at its point, by folds.
-
-    Without points they are taken at w = 0, which says all of the squared loss.
-    """
-
-    of_part: OfPart
-    points: Sequence[Parameters | None] | None = None
-
-    def __call__(self, rows: Rows) -> Listed:
-        """One list for each fold, with an entry for each problem."""
-        problems = self.of_part.problems(self.of_part.memory(rows))
-        zero = Parameters(np.zeros(rows.X.shape[1]), np.zeros(()))
-        points = [zero] * len(problems) if self.points is None else self.points
-        found = Listed(
-            None if point is None else quadratic_at(problem, point.w, point.b)
-            for problem, point in zip(problems, points)
-        )
-        answers: list[Any] = [None] * FOLDS
-        answers[self.of_part.fold(rows)] = found
-        return Listed(answers)
-
-
-@dataclass(frozen=True, eq=False)
-class Prove:
-    """The task of the certificate: P at the end, and D at a dual point, of every problem.
-
-    The slopes at the null models, by fold, give those of the other folds.
-    """
-
-    of_part: OfPart
-    each: Sequence[tuple[Any, ...]]
-    nulls: Sequence[Parameters]
-
-    def __call__(self, rows: Rows) -> Listed:
-        """The sums of each problem, what its null model loses there, and slopes by fold."""
-        problems = self.of_part.problems(self.of_part.memory(rows))
-        sums = [dual_sums(problem, *how) for problem, how in zip(problems, self.each)]
-        losses = [
-            problem.weighted_sum(_at_null(problem, null) - problem.loss.smallest(problem.y))
-            for problem, null in zip(problems, self.nulls)
-        ]
-        by_fold: list[Any] = [None] * FOLDS
-        slopes = [_slopes_at_null(problem, null) for problem, null in zip(problems, self.nulls)]
-        by_fold[self.of_part.fold(rows)] = Listed(slopes)
-        return Listed([*sums, *losses, Listed(by_fold)])
-
-
-def _at_null(problem: Problem, null: Parameters) -> Array:
-    return problem.row_losses(_scores_of_null(problem, null))
-
-
-def _scores_of_null(problem: Problem, null: Parameters) -> Array:
-    shape = (problem.n,) if problem.outputs is None else (problem.n, problem.outputs)
-    return np.zeros(shape) + null.b
-
-
-def _slopes_at_null(problem: Problem, null: Parameters) -> Array:
-    """Gradient and Hessian of the losses in the biases at the null model, side by side."""
-    z, y, s = _scores_of_null(problem, null), problem.y, problem.weights
-    slope = problem.loss.gradient(y, z)
-    if problem.outputs is None:
-        return np.array([[s @ slope, s @ problem.loss.curvature(y, z)]])
-    a, f = problem.loss.hessian_factors(y, z, slope)
-    H = np.diag(s @ a)
-    if f is not None:
-        H -= (s[:, None] * f).T @ f
-    return np.column_stack([s @ slope, H])
 
 
 @dataclass(eq=False)
@@ -321,8 +181,7 @@ class FitInParts:
         model, fit_bias = self.model, self.model.fit_intercept
         # The sums of the first look do not depend on the strength.
         self.model = model._at(alpha=1.0)
-        zero = _sum([fold[0] for fold in self.look.more if fold is not None])
-        spectrum = Spectrum.of(zero, fit_bias)
+        spectrum = Spectrum.of(self.look.more.whole[0], fit_bias)
         strengths = strengths_below(spectrum)
         task = LeaveOneOut(self.of_part, spectrum, strengths, fit_bias)
         sums = total(self.training, task, line=self.line, what="leave-one-out")
@@ -414,7 +273,7 @@ class FitInParts:
         zero = Parameters(np.zeros(problem.d), np.zeros(()))
         descent = Descent(problem, zero, zero)
         self.by_fold = self.look.more
-        descent.take(zero, _sum([f[k] for f in self.by_fold if f is not None]), problem.scale)
+        descent.take(zero, self.by_fold.whole[k], problem.scale)
         descent.is_done, descent.steps = True, 1  # the loss is its own quadratic
         return descent
 
@@ -447,17 +306,14 @@ class FitInParts:
         task = Evaluate(self.of_part, points)
         what = f"step {self.trace.steps}"
         folds = total(self.training, task, line=self.line, what=what)
-        used = [fold for fold in folds if fold is not None]
+        whole = folds.whole
         if self.by_fold is not None:  # problems that are done keep their sums
-            folds = Listed(
+            folds = Folds(
                 None if new is None else Listed(b if a is None else a for a, b in zip(new, old))
                 for new, old in zip(folds, self.by_fold)
             )
         self.by_fold = folds
-        return [
-            None if point is None else _sum([fold[k] for fold in used])
-            for k, point in enumerate(points)
-        ]
+        return list(whole)
 
     def _record(self, began: float) -> bool:
         primal = sum(each.primal for each in self.descents)
@@ -472,7 +328,7 @@ class FitInParts:
         With `towards`, the dual point is that of the next step, which is not taken.
         """
         descents = self.descents
-        each = [_dual_point(descent, towards) for descent in descents]
+        each = [dual_point(descent, towards) for descent in descents]
         task = Prove(self.of_part, each, self.nulls)
         found = total(self.training, task, line=self.line, what="certificate")
         K, norms = len(descents), np.sqrt(self.look.squares)
@@ -487,7 +343,7 @@ class FitInParts:
                 self.training.n,
                 self.model.tol,
                 is_constant=not self.has_classes and self.look.smallest == self.look.largest,
-                cure=_cure(descent, towards),
+                cure=cure_of(descent, towards),
             )
             for descent, how, sums, above in zip(descents, each, found[:K], found[K : 2 * K])
         ]
@@ -500,7 +356,7 @@ class FitInParts:
     def _null(self, problem: Problem) -> Parameters:
         """The best model without features: from the sums, by formula, or that of the sample."""
         if self.look.more is not None and problem.fit_bias:
-            at_zero = _sum([fold[0] for fold in self.look.more if fold is not None])
+            at_zero = self.look.more.whole[0]
             return Parameters(np.zeros(problem.d), -at_zero.of_b / at_zero.of_bb)
         if not self.has_classes and problem.fit_bias:
             mean = self.look.sum_of_y / self.look.weight
@@ -529,7 +385,7 @@ class FitInParts:
     def generalization(self) -> Generalization:
         """The score on parts that the models have not seen, by one more pass."""
         metric = "accuracy" if self.has_classes else "R²" if self.is_of_squares else "D²"
-        used = [fold for fold in self.by_fold if fold is not None]
+        used = self.by_fold.used
         if len(used) < 2:
             nan, why = float("nan"), "the table has one part alone, so none can be left out"
             return Generalization(metric, nan, nan, nan, nan, "none", None, f"unknown: {why}.")
@@ -589,7 +445,7 @@ class FitInParts:
         """The models without features that have not seen each fold, by one Newton step."""
         if self.null_slopes is None:
             return [self.nulls] * FOLDS
-        whole = _sum([own for own in self.null_slopes if own is not None])
+        whole = self.null_slopes.whole
         return [
             [
                 null if not each.problem.fit_bias or own is None else _moved_null(null, all_ - mine)
@@ -635,13 +491,6 @@ class FitInParts:
         return learned | model._specifics(data, learned, solutions, certificates)
 
 
-def _sum(parts: Sequence[Any]) -> Any:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole + part
-    return whole
-
-
 def _without(sums: Quadratic | None, own: Any, k: int) -> Quadratic:
     """The sums of a problem without those of a fold, which may have no parts."""
     assert sums is not None
@@ -662,7 +511,7 @@ def _scaled(penalty: Penalty, factor: float) -> Penalty:
 def _is_ridge_of_numbers(model: Any) -> bool:
     """Whether the sums at w = 0 give the model of every strength."""
     plain = model._at(alpha=1.0)
-    return not is_classifier(model) and _is_squared(plain) and _is_ridge(_probe(plain)[0])
+    return not is_classifier(model) and _is_squared(plain) and is_ridge(_probe(plain)[0])
 
 
 def _is_squared(model: Any) -> bool:
@@ -698,93 +547,6 @@ def _check_problem(model: Any, problem: Problem) -> None:
         )
 
 
-def _dual_point(descent: Descent, towards: bool = False) -> tuple[Any, ...]:
-    """Where the proof is sought: see `dual_sums`."""
-    problem, at, end = descent.problem, descent.at, descent.found
-    sums = descent.sums
-    assert sums is not None
-    ahead = minimised(sums, problem, at)[0] if towards else end
-    w, b = ahead.w - at.w, ahead.b - at.b
-    # After the whole step, all slopes together are those of the end to first order.
-    v = -sums.moved(w, b).of_w
-    v = _within(problem, v)
-    scales = problem.penalty.feasible_scales(v)
-    if not _is_ridge(problem):
-        # The sums over θ itself differ from v by rounding, and must be feasible as well.
-        scales = tuple(c * (1 - room) for c in scales for room in ROOMS)
-    kept = tuple(c for c in scales if c > 0) or (0.0,)
-    return (at.w, at.b), (w, b), (end.w, end.b), kept
-
-
-def _cure(descent: Descent, is_given: bool) -> str:
-    """What helps if the gap is too large, for given coefficients or those of the fit."""
-    if is_given:
-        return "fit again"
-    return UNITS if descent.is_done else CURE
-
-
-def _within(problem: Problem, v: Array) -> Array:
-    """Xᵀθ, with the rounding at free columns undone."""
-    v = v.copy()
-    v[problem.free] = 0.0
-    return v
-
-
-def certified(
-    descent: Descent,
-    how: tuple[Any, ...],
-    sums: DualSums,
-    above: float,
-    norms: Array,
-    n: int,
-    tol: float,
-    *,
-    is_constant: bool,
-    cure: str,
-) -> Certificate:
-    """The certificate from the sums of the last pass; `norms` are those of the columns.
-
-    `is_constant` says that all targets are equal, and `cure` what helps if the gap is too large.
-    """
-    problem, end, scales = descent.problem, descent.found, how[3]
-    penalty = problem.penalty
-    primal = sums.loss + penalty.value(end.w)
-    v = _within(problem, sums.product)
-    best, rounding = -np.inf, 0.0
-    # What is left of Aᵀθ, which should be 0, counts against the bound.
-    size = FAR * np.sqrt(sums.square)
-    left = size / np.sqrt(n) * float(np.sum(np.abs(sums.total))) if problem.fit_bias else 0.0
-    free = problem.free[norms[problem.free] > 0]
-    rest = np.abs(sums.product.reshape(problem.d, -1)[free]).sum(axis=1)
-    left += size * float(np.sum(rest / norms[free]))
-    for c, conjugates in zip(scales, sums.conjugates):
-        with np.errstate(over="ignore", invalid="ignore"):
-            dual = -conjugates - penalty.conjugate(c * v)
-        if np.isfinite(dual) and dual > best:
-            best, rounding = float(dual), rounding_of(sums, n, primal, float(dual)) + left
-    found = judged(
-        primal,
-        best,
-        scale=float(above) + penalty.value(np.zeros_like(end.w)),
-        tol=tol,
-        rounding=rounding,
-        exact=problem.loss.name == "squared" and _is_ridge(problem),
-        is_constant=is_constant,
-        method="gradient",
-        cure=cure,
-    )
-    # The sample shows that the loss falls for ever; the margin, that no other row is in the way.
-    z = problem.predictions(end.w, end.b)
-    if sums.margin > 0 and why_endless(problem, end.w, end.b, z) == "separated":
-        return replace(found, kind="none", verdict=SEPARATED, no_minimiser="separated")
-    return found
-
-
-def _is_ridge(problem: Problem) -> bool:
-    coordinates = problem.coordinates
-    return coordinates is not None and coordinates.is_quadratic()
-
-
 def check_fits_in_parts(model: Any, maps: bool) -> None:
     """Refuse parameters that need all rows in memory, and say what to do."""
     name = type(model).__name__
@@ -805,76 +567,3 @@ def check_fits_in_parts(model: Any, maps: bool) -> None:
         raise ValueError(
             f'{name} in parts takes Newton steps, got solver={model.solver!r}; use solver="auto".'
         )
-
-
-def scores_in_parts(X: Any, names: Array | None, coef: Any, intercept: Any) -> Array:
-    """Xw + b of all rows of a table in parts."""
-    parts = in_parts(X, columns=None if names is None else list(names))
-    w = np.ascontiguousarray(dense(coef).T, dtype=float)
-    if parts.shape[1] != len(w):
-        raise ValueError(
-            f"X has {parts.shape[1]} features, but the model expects {len(w)} features as input; "
-            "choose them with in_parts(..., columns=[...])."
-        )
-    parts.source.check_features(parts.columns)
-    return np.concatenate(list(each_part(Training(parts), Scores(w, intercept))))
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """The task of a prediction."""
-
-    w: Array
-    b: Any
-
-    def __call__(self, rows: Rows) -> Array:
-        """Xw + b of one part."""
-        return Design(rows.X).times(self.w) + self.b
-
-
-# ---- unseen rows ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Judge:
-    """The task that scores rows: by the fit, by the models of the other folds, by a constant.
-
-    `held` has the models of each fold, `rivals` those of other versions, by folds too.
-    """
-
-    of_part: OfPart
-    fit: Sequence[Parameters]
-    held: Sequence[Sequence[Parameters]]
-    nulls: Sequence[Parameters]
-    rivals: Sequence[Sequence[Sequence[Parameters]]]
-
-    def __call__(self, rows: Rows) -> ScoreSums:
-        """The sums of one part."""
-        data = self.of_part.memory(rows)
-        problems = self.of_part.problems(data)
-        fold = self.of_part.fold(rows)
-        models = [self.fit, self.held[fold], self.nulls, *(each[fold] for each in self.rivals)]
-        losses, wrong = [], []
-        for k, model in enumerate(models):
-            scores = [p.predictions(q.w, q.b) for p, q in zip(problems, model)]
-            losses.append(sum(_excess(p, z) for p, z in zip(problems, scores)))
-            if k < 2:
-                wrong.append(_mistakes(scores, data))
-        values = np.column_stack([*losses[:3], *wrong, *losses[3:]])
-        counted = data.weights > 0
-        return ScoreSums.of_rows(np.where(counted[:, None], values, 0.0), data.sample_weight)
-
-
-def _excess(problem: Problem, z: Array) -> Array:
-    """The loss of each row above the least possible."""
-    with np.errstate(over="ignore"):
-        return problem.row_losses(z) - problem.loss.smallest(problem.y)
-
-
-def _mistakes(scores: list[Array], data: Memory) -> Array:
-    """Whether the class of each row is mistaken; 0 for numbers."""
-    if data.classes is None:
-        return np.zeros(len(data.y))
-    z = scores[0] if len(scores) == 1 else np.column_stack(scores)
-    found = (z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)
-    return (found != data.y).astype(float)
