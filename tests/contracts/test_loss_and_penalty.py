@@ -142,7 +142,10 @@ def test_repeated_columns_do_not_trap_a_concave_penalty(loss, penalty):
 @pytest.mark.parametrize("seed", [1, 19, 27, 29])
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_a_step_in_one_of_two_copies_does_not_trap_the_number_of_coefficients(loss, seed):
-    assert_copies_do_no_harm(FITTED[loss](), by_name("l0"), seed, noise=1.5)
+    w = assert_copies_do_no_harm(FITTED[loss](), by_name("l0"), seed, noise=1.5)
+    # A split costs one more coefficient; where a penalty is linear near 0, it costs nothing.
+    copies = np.array([w[:4], w[4:8], [w[9], 0, 0, 0]]) != 0
+    assert np.all(copies.sum(axis=0) <= 1) and w[8] == 0
 
 
 def assert_copies_do_no_harm(loss, penalty, seed, noise):
@@ -158,10 +161,7 @@ def assert_copies_do_no_harm(loss, penalty, seed, noise):
         assert certify(problem, found).kind == "stationary"
         values.append(problem.primal(found.w, found.b))
     assert values[1] <= values[0] + 1e-6 * problem.scale
-    # No two columns that are equal up to their sign and their mean share a coefficient.
-    copies = np.vstack([found.w[:4] != 0, found.w[4:8] != 0, np.zeros(4, dtype=bool)])
-    copies[2, 0] = found.w[9] != 0
-    assert np.all(copies.sum(axis=0) <= 1) and found.w[8] == 0
+    return found.w
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-2, 1.0])

@@ -204,6 +204,18 @@ def test_slopes_of_any_scores_are_moved_until_they_balance(name):
 
 
 @every_hinge
+def test_slopes_balance_whatever_rounding_hides_in_the_last_steps(name):
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(50, 2)) * 10.0 ** rng.integers(-3, 4, 2), rng.integers(0, 3, 50)
+        loss, weights = HINGES[name], rng.uniform(0.5, 2, 50)
+        theta = -weights[:, None] * loss.gradient(y, rng.normal(size=(50, 3)))
+        free = FreeColumns(Design(X), True)
+        moved = orthogonalise_slopes(theta, loss.class_box(y, 3), free, weights)
+        assert moved is not None and free.is_orthogonal(moved, weights), seed
+
+
+@every_hinge
 def test_biases_alone_reach_the_bound(name):
     """Strong duality without features: the null model and its lower bound are one number."""
     y = np.repeat([0, 1, 2, 3], [3, 5, 9, 4])

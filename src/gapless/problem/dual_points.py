@@ -491,6 +491,8 @@ def _project_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Arra
 
     t = u
     u, value = reached(t)
+    # Within the rounding of the sums a full step removes what is left, a shorter one does not.
+    rounding = 16 * EPS * float(np.sum(s * np.abs(u) * (np.abs(t) + np.abs(u))))
     for _ in range(PROJECTION_STEPS):
         theta = -s * u
         if free.is_orthogonal(theta, s[:, 0]):
@@ -505,13 +507,11 @@ def _project_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Arra
         length = 1.0
         while length > 1e-6:
             new, lower = reached(t + length * step)
-            if lower <= value - 1e-4 * length * slope:
+            if lower <= value - 1e-4 * length * slope + rounding:
                 break
             length *= 0.5
         if length <= 1e-6:
-            # The decrease is lost in rounding; a full step may still remove what is left.
-            new, lower = reached(t + step)
-            length = 1.0
+            return None
         t, u, value = t + length * step, new, lower
     return None
 
