@@ -18,6 +18,7 @@ from gapless import (
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
+    RidgeCV,
     RiskClassifier,
     RiskRegressor,
     TweedieRegressor,
@@ -219,6 +220,7 @@ def test_equal_columns_share_their_coefficient():
     ("model", "target", "words"),
     [
         (Ridge(alpha="cv"), "number", "cannot choose alpha in parts"),
+        (RidgeCV(), "number", "cannot choose alpha in parts"),
         (LogisticRegression(C="loo"), "answer", "cannot choose C in parts"),
         (LinearSVC(loss="hinge"), "answer", "loss with curvature"),
         (RiskRegressor(penalty="mcp"), "number", "use L1, L2"),

@@ -552,7 +552,8 @@ def check_fits_in_parts(model: Any, maps: bool) -> None:
     name = type(model).__name__
     tuned = model._tuned()
     # Leaving out each row needs the sums of the first look alone.
-    if tuned and not (tuned == ("alpha",) and model.alpha == LOO and _is_ridge_of_numbers(model)):
+    is_left_out = tuned == ("alpha",) and getattr(model, "alpha", None) == LOO
+    if tuned and not (is_left_out and _is_ridge_of_numbers(model)):
         raise ValueError(
             f"{name} cannot choose {' and '.join(tuned)} in parts; give a number, such as the one "
             "chosen on a sample of the rows."
